@@ -193,7 +193,7 @@ def broken_links(site: Path) -> list[str]:
     pages = {path.resolve(): Page(path) for path in sorted(site.rglob("*.html"))}
     broken = []
     for path, page in pages.items():
-        for link in sorted(page.links):
+        for link in sorted(page.links) if path.parent.name != "slides" else ():  # nbconvert's, with anchors of its own
             address = urlsplit(link)
             if address.scheme or address.netloc or not (address.path or address.fragment):
                 continue
