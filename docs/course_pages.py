@@ -43,7 +43,9 @@ def main(folder: Path) -> None:
         _write(page, f"{page.read_text(encoding='utf-8')}\n{trace_of(name)}\n{explored(name)}")
         _write(folder / "pages" / "explorer" / f"{name}.html", explorer_page(name))
     for number in LECTURE:
-        slides.slides(number, folder / "pages" / "slides")
+        page = slides.slides(number, folder / "pages" / "slides")
+        text = page.read_text(encoding="utf-8")  # other notebooks are pages of the site
+        _write(page, re.sub(r'href="([\w-]+)\.ipynb"', r'href="../generated/notebooks/\1.html"', text))
     _write(folder / "trace.html", front_trace())
 
 

@@ -193,14 +193,14 @@ def broken_links(site: Path) -> list[str]:
     pages = {path.resolve(): Page(path) for path in sorted(site.rglob("*.html"))}
     broken = []
     for path, page in pages.items():
-        for link in sorted(page.links) if path.parent.name != "slides" else ():  # nbconvert's, with anchors of its own
+        for link in sorted(page.links):
             address = urlsplit(link)
             if address.scheme or address.netloc or not (address.path or address.fragment):
                 continue
             target = (path.parent / unquote(address.path)).resolve() if address.path else path
             there = target in pages or target.exists()
-            place = unquote(address.fragment)
-            if not there or (place and target in pages and place not in pages[target].names):
+            places = {address.fragment, unquote(address.fragment)}  # a browser looks for the one, then the other
+            if not there or (address.fragment and target in pages and not places & pages[target].names):
                 broken.append(f"{path.relative_to(site.resolve())}: {link}")
     return broken
 
