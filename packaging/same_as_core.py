@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,8 @@ class SameAsCore(MetadataHookInterface):
         (version,) = re.findall(r'^__version__ = "(.+)"$', (ROOT / "ptxlab/version.py").read_text("utf-8"), re.M)
         metadata |= {name: core[name] for name in SAME}
         metadata["version"] = version
-        metadata["readme"] = {
-            "content-type": "text/markdown",
-            "text": (ROOT / core["readme"]).read_text(encoding="utf-8"),
-        }
+        package_page = runpy.run_path(str(ROOT / "packaging/readme.py"))["package_page"]
+        metadata["readme"] = package_page(metadata["urls"]["Homepage"])
         metadata["dependencies"] = [f"ptxlab-core[{WHOLE}]=={version}"]
         metadata["optional-dependencies"] = {
             extra: [f"ptxlab-core[{extra}]=={version}"]
