@@ -109,7 +109,7 @@ class Model(RuleBasedStateMachine):
 
 
 Model.TestCase.settings = settings(max_examples=40, stateful_step_count=40)
-test_any_sequence_of_steps = pytest.mark.long(Model.TestCase)
+test_any_sequence_of_steps = pytest.mark.rest(Model.TestCase)
 
 
 @pytest.mark.slow

@@ -300,6 +300,7 @@ def test_a_user_of_its_own() -> None:
 # -- the command -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.rest
 def test_the_command(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     folder, table, page = tmp_path / "class", tmp_path / "marks.csv", tmp_path / "marks.html"
     folder.mkdir()

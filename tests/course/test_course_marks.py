@@ -350,7 +350,7 @@ extern "C" __global__ void rope(const float *x, const float *c, const float *s, 
 
 
 @pytest.mark.long
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(9)
 @pytest.mark.parametrize("name", WAYS)
 def test_what_is_offered_gets_full_marks(name: str) -> None:
     answer = answers.run(EXERCISES[name], WAYS[name][1])

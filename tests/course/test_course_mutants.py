@@ -35,7 +35,7 @@ MISSED_ONCE = {
 
 
 @pytest.mark.long
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(16)
 @pytest.mark.parametrize("variant", MISSED_ONCE)
 def test_an_edge_is_always_asked(variant: str) -> None:
     name, code = MISSED_ONCE[variant]

@@ -59,7 +59,7 @@ def test_the_students_have_no_solution_and_no_hidden_case(tmp_path: Path, capsys
         assert teacher.count(str(SEED)) == len(exercises_in(source))
 
 
-@pytest.mark.long
+@pytest.mark.rest
 def test_the_cells_have_what_nbgrader_needs(tmp_path: Path) -> None:
     release(tmp_path / "class", notebooks=["01"])
     import nbformat
@@ -74,6 +74,7 @@ def test_the_cells_have_what_nbgrader_needs(tmp_path: Path) -> None:
         assert grade.points == catalogue()[grade.grade_id.removeprefix("grade-")].points
 
 
+@pytest.mark.rest
 def test_a_folder_that_is_in_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
     assert main(["course", "release", str(tmp_path)]) == 2

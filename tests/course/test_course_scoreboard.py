@@ -111,6 +111,7 @@ def roles(
             (o + row * D)[d] = acc[d] / total
 
 
+@pytest.mark.rest
 def test_roles_has_a_star_for_bulk_copies_and_one_for_products_that_overlap_with_them() -> None:
     entered = scoreboard.enter("roles", roles, block=96, rows_per_block=64)
     assert entered.stars == (1, 1, 1)

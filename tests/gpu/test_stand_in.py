@@ -195,6 +195,7 @@ def test_variables_and_text(log: Path) -> None:
     assert done.log.endswith("at exit: 9 launches; alive: 0 allocations (0 bytes), 0 streams, 2 events, 0 graphs\n")
 
 
+@pytest.mark.rest
 def test_functions_that_call_themselves_get_their_stack(log: Path) -> None:
     """A driver gives a thread 1024 bytes; a launch asks for what the emulator gives, once, and only where needed."""
     done = run(f"""
@@ -208,6 +209,7 @@ def test_functions_that_call_themselves_get_their_stack(log: Path) -> None:
     assert [line for line in done.log.splitlines() if line.startswith("cuCtxSetLimit")] == ["cuCtxSetLimit 0 = 16384"]
 
 
+@pytest.mark.rest
 def test_the_driver_assembles_what_moves_registers(log: Path) -> None:
     """Without `ptxas` the text goes to the driver, whose assembler minds `setmaxnreg`; an old driver gets the cubin."""
     code = """

@@ -94,6 +94,7 @@ def test_a_saved_page_keeps_the_lines_of_ones_own_function(lab: Any, tmp_path: P
     page.close()
 
 
+@pytest.mark.rest
 def test_after_a_restart_the_cell_runs_anew(lab: Any) -> None:
     choose(lab, "variant", "own")
     write(lab, STEEP.replace("2", "3"))

@@ -292,6 +292,7 @@ def test_a_fault_is_in_sight(lab: Any) -> None:
     assert 0 < top < bottom < height
 
 
+@pytest.mark.rest
 def test_a_kernel_that_is_gone_is_said(lab: Any) -> None:
     lab.evaluate("jupyterapp.shell.currentWidget.context.sessionContext.restartKernel()")
     until(lab, "gone")

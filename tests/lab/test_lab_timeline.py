@@ -119,6 +119,7 @@ def test_descriptors_in_words(parts: Any) -> None:
 
 
 @pytest.mark.browser
+@pytest.mark.rest
 def test_the_page_draws_it(chromium: Any, tmp_path: Any) -> None:
     """A bar for each span; a click on one goes to its step."""
     shown = pl.debug(RING, 1, 64, np.zeros(128, np.uint32), device="step")

@@ -134,7 +134,7 @@ def imports(path: Path) -> list[tuple[int, str, bool]]:
     return found
 
 
-@pytest.mark.long
+@pytest.mark.rest
 def test_no_dependency_that_the_table_does_not_have() -> None:
     wrong = []
     for path in files():

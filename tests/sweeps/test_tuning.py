@@ -52,7 +52,7 @@ def test_every_combination_is_tried_and_the_best_is_what_auto_takes(memory: Path
     auto()
 
 
-@pytest.mark.long
+@pytest.mark.rest
 def test_of_two_kernels_the_quicker_one_stays(memory: Path) -> None:
     quick, slow = tune(), tune("scalar", grid={})
     assert slow.microseconds > quick.microseconds
