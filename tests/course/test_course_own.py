@@ -54,6 +54,7 @@ def anew(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         kept.cache_clear()
 
 
+@pytest.mark.long
 def test_a_good_folder_is_listed_released_and_tested(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -151,6 +151,7 @@ IN_CUDA = {
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", IN_CUDA)
+@pytest.mark.long
 def test_advice_in_cuda(name: str, device: str) -> None:
     bug, says, repaired = IN_CUDA[name]
 

@@ -321,6 +321,7 @@ def test_the_second_order_leaves_nothing_behind(device: str) -> None:
 
 
 @pytest.mark.skipif(not include_folders(), reason="needs CUDA's headers: pip install 'ptxlab[cuda]'")
+@pytest.mark.long
 def test_a_grid_is_valid_in_a_cooperative_launch_only(device: str) -> None:
     made = pl.cuda(
         "#include <cooperative_groups.h>\n"

@@ -419,6 +419,7 @@ def test_a_device_array_keeps_what_has_no_value(device: str) -> None:
     ("blocks", "rounds", "wrong"),
     [(500, 1000, True), (500, 1000, False), pytest.param(70_001, 10, True, marks=pytest.mark.rest)],
 )
+@pytest.mark.long
 def test_a_large_launch_is_followed_where_it_is_suspicious(blocks: int, rounds: int, wrong: bool) -> None:
     """Compiled code runs to its end, and the interpreter looks at the block that noted something: here the last."""
     text = kernel_text(f"""

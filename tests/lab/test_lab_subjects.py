@@ -159,6 +159,7 @@ def test_of_a_change_that_is_made_for_each_score_one_is_shown() -> None:
     assert not any(kind.startswith("*") for kind, *_ in kinds), "nothing is made often there"
 
 
+@pytest.mark.long
 def test_tiles_are_skipped_seen_in_part_or_whole_and_only_a_skipped_one_has_no_state() -> None:
     asked = request("tiled", seq_q=256, seq_k=256, head_dim=16, tile_kv=32, variant="window", left=70, row=200)
     _, _, shown, state = answer(asked)
