@@ -98,8 +98,8 @@ def make(config: DecodeConfig) -> Kernel:
                 here.hide([(score, 0, 0)])
 
             new_max = k.max(row_max, score)
-            top = k.max(new_max, LOWEST) if here else new_max  # a mod may give -inf, and -inf - (-inf) is NaN
-            rescale = k.exp2(row_max - top)  # rescales the sums so far
+            top = k.max(new_max, LOWEST) if here else new_max  # -inf, which a mod may give, minus -inf is NaN
+            rescale = k.exp2(row_max - top)  # shrinks what was summed so far
             weight = k.exp2(score - top)
             row_sum.set(k.fma(row_sum, rescale, weight))
             for n, d in enumerate(own):

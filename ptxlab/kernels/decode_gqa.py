@@ -102,7 +102,7 @@ def make(config: DecodeConfig) -> Kernel:
             page_of, place = places_of(k, config, key, value, table, batch, kv_head, Hkv, width)
             to_key = layout.spot(k, ring, lane >> 3, lane & 7)
 
-        # The ring: the first stages are requested before anything else, because they take longest to arrive.
+        # The ring: the first stages are asked for before anything else, because they take longest to come.
         step = config.warps * KEYS
         write, ahead = k.var(u32, 0), k.var(u32, first + warp * KEYS)
         if by_tma:
@@ -115,7 +115,7 @@ def make(config: DecodeConfig) -> Kernel:
             fetch(write)
             write += 2 * tile_bytes
 
-        # Meanwhile Q goes to shared memory; rows past the group become zeros.
+        # Meanwhile Q into shared memory; rows past the group become zeros.
         factor = here.factor(scale) if here else factor_of(k, scale)
         q_copy = Copy(layout, ROWS, config.threads)
         q_row, q_chunk = thread >> 3, thread & 7
@@ -125,7 +125,7 @@ def make(config: DecodeConfig) -> Kernel:
             q_copy.load(k, q_from, q_at, q_row, q_chunk, rows, flip=sign_of(k, scale))
         k.barrier()
 
-        # the address that this lane gives ldmatrix: row `lane % 8` of one of 2 x 2 matrices of 8 x 8
+        # where this lane points ldmatrix: at row `lane % 8` of one of 2 x 2 matrices of 8 x 8
         row8, below8, beside8 = lane & 7, (lane >> 3) & 1, lane >> 4
         query_at = layout.spot(k, q_tile, below8 * 8 + row8, beside8)
         cached = copies.panels.layout if by_tma else layout
@@ -143,13 +143,13 @@ def make(config: DecodeConfig) -> Kernel:
             here.begin(state.row_max, state.row_sum, factor, (lane & 3) | warp)
         read = k.var(u32, 0)
         start = k.var(u32, first + warp * KEYS)
-        # All lanes take the loop together. The vote tells the assembler so, which saves registers on older targets.
+        # All lanes agree on going round; the vote lets the assembler know it, which saves registers on older targets.
         with k.while_(lambda: k.vote(start < last, -1, mode="any")):
             if by_tma:
                 copies.wait()
             else:
-                k.op("cp.async.wait_group", config.stages - 2)  # this lane's part of the oldest tile has arrived
-            k.op("bar.warp.sync", -1)  # so have the others' parts, and no lane reads the stage that is filled next
+                k.op("cp.async.wait_group", config.stages - 2)  # this lane's part of the oldest tile is here
+            k.op("bar.warp.sync", -1)  # so are the others' parts, and no lane reads the stage that is filled next
             fetch(write)
 
             k_at, v_at = key_at.shifted(read), value_at.shifted(read)
@@ -184,7 +184,7 @@ def make(config: DecodeConfig) -> Kernel:
         if config.partial:
             next_may_start(k)  # decode_reduce, while this block merges
         if not by_tma:
-            # The states of the warps; each overwrites its warp's ring.
+            # The warps' states, each where its ring was.
             k.op("cp.async.wait_all")
         k.op("bar.warp.sync", -1)
         mine = ring.cast(f32)
@@ -259,7 +259,7 @@ def fetcher(
     copy = Copy(layout, KEYS, WARP)
     row, chunk = lane >> 3, lane & 7
     piece = chunk * (CHUNK // 4)
-    newest = last - 1  # loaded in place of keys past the end
+    newest = last - 1  # stands in for keys past the end
     rows = range(0, KEYS, WARP // 8)
     next_page: list[Any] = [None for _ in rows] if page_of is None else k.vars(u32, len(rows), 0)
 
@@ -282,7 +282,7 @@ def fetcher(
                 for step in copy.steps():
                     if step[0] == down:
                         inside = copy.inside(k, row, chunk, step)
-                        for source, below in ((k_row, 0), (v_row, KEYS)):  # the tile of V lies after that of K
+                        for source, below in ((k_row, 0), (v_row, KEYS)):  # the values' tile lies after the keys'
                             start_copy(k, to.moved(down + below, step[1]), source + 4 * step[1], size, inside)
         k.op("cp.async.commit_group")
         ahead.set(ahead + stride)

@@ -125,8 +125,8 @@ def attend(
     if here:
         here.begin([row_max], [row_sum], lane=group)
 
-    # All threads run the same number of iterations, so that every lane takes part in the shuffles. In the last one
-    # some have no key: they load the last key again, and give it weight 0.
+    # All threads go round equally often, so that every lane takes part in the shuffles. In a short last round some have
+    # no key: they load the last one again and let it count for nothing.
     with k.loop(last, start=first, step=together * unrolled) as start:
         own = start + group
         exist, k_words, v_words = [], [], []
@@ -154,7 +154,7 @@ def attend(
             new_max.set(k.max(new_max, scores[-1]))
 
         shift = k.max(new_max, LOWEST)  # -inf - (-inf) would be NaN
-        rescale = k.exp2(row_max - shift)  # rescales the sums so far
+        rescale = k.exp2(row_max - shift)  # shrinks what was summed so far
         row_sum *= rescale
         for a in acc:
             a *= rescale

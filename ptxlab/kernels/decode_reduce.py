@@ -47,9 +47,9 @@ def make(config: DecodeConfig) -> Kernel:
         row = k.ctaid.y * Hq + k.ctaid.x
         results = partial + k.mul(row * splits, D + 2, wide=True)
         if starts_early(config):
-            k.op("griddepcontrol.wait")  # nothing that the splits' kernel writes was read before this line
+            k.op("griddepcontrol.wait")  # until here nothing was read that the splits' kernel writes
 
-        # The maximum, then the sum: each warp computes both, so that no barrier is needed.
+        # The maximum, then the sum: every warp for itself, so that no barrier is needed.
         row_max = k.var(f32, -math.inf)
         with k.loop(splits, start=lane, step=WARP) as split:
             result = results + k.mul(split, D + 2, wide=True)

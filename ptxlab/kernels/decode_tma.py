@@ -62,7 +62,7 @@ class TensorRing:
             tensor.box(*((1, box_rows(config), 1) if config.cache == "paged" else (1, 1, KEYS)), PANEL, swizzle=LINE)
         full = k.shared(b64, config.warps * config.stages, align=8)
         self.full = full + warp * config.stages
-        with k.guard(lane == 0):  # this lane starts the copies; the others arrive after a barrier
+        with k.guard(lane == 0):  # the lane that starts the copies; the others come here after a barrier
             for n in range(config.stages):
                 k.op("mbarrier.init.shared::cta.b64", self.full + n, 1)
             k.op("fence.mbarrier_init.release.cluster")
@@ -82,7 +82,7 @@ class TensorRing:
                 k.op("mbarrier.arrive.expect_tx.shared::cta.b64", full, 2 * panels.bytes)
                 to = panels.tile + (stage >> 2)
                 for down, place in places.boxes():
-                    for n, tensor in enumerate(self.tensors):  # the tile of V lies after that of K
+                    for n, tensor in enumerate(self.tensors):  # the values' tile lies after the keys'
                         for panel in range(panels.head_dim // PANEL):
                             at = to.moved(n * panels.bytes + panel * panels.panel_bytes + down * LINE)
                             tensor.load(at, full, *place, panel * PANEL)

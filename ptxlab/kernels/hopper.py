@@ -122,11 +122,11 @@ def make(config: Config) -> Kernel:
             consumer = warpgroup - 1
             thread = k.tid.x & (THREADS - 1)
             lane, warp = thread & 31, thread >> 5
-            group, in_group = lane >> 2, lane & 3  # this lane's row and pair of columns in a C fragment
+            group, in_group = lane >> 2, lane & 3  # of a C fragment: its row, and its pair of columns
             row_here = warp * 16 + group
             tile_row = first_row + consumer * ROWS
-            row = tile_row + row_here  # this lane has two rows: this one and row + 8
-            head_row = (batch * Hq + head) * Sq  # numbered over all batches and heads
+            row = tile_row + row_here  # this lane's rows: this one and the one 8 below
+            head_row = (batch * Hq + head) * Sq  # counted over all batches and heads
             both = TwoRows(row, head_row, in_group, Sq)
 
             query = Panels(query_tile + consumer * (query_bytes // 4), ROWS, D)
@@ -140,9 +140,9 @@ def make(config: Config) -> Kernel:
             state = RowState.empty(k)
             if here:
                 here.begin(state.row_max, state.row_sum, factor, in_group)
-            adds, replaces = Sq > 0, Sq == 0  # whether wgmma adds to its accumulator or overwrites it
+            adds, replaces = Sq > 0, Sq == 0  # what a product does with what is there
             visible = both.visible(k, Sk, causal)  # keys that each of the two rows sees
-            unmasked = Sk  # keys that the warp's first row sees
+            unmasked = Sk  # and the first row of the warp
             if causal:
                 unmasked = k.max(tile_row + warp * 16 + Sk + 1, Sq) - Sq
             if slots is not None:
@@ -197,7 +197,7 @@ def make(config: Config) -> Kernel:
                     for n, (c, low) in enumerate((c, low) for c in scores[2 * step : 2 * step + 2] for low in (0, 2)):
                         p[n].set(pair(k, c[low], c[low + 1], config.dtype))
 
-            # Turns: each consumer waits at its own barrier; the previous consumer arrives there once it has begun.
+            # Turns: each consumer waits at its own barrier, at which the one before it arrives when it has begun.
             mine = warpgroup
             after = k.select(consumer == consumers - 1, 1, warpgroup + 1)
             if consumers > 1:
@@ -214,7 +214,7 @@ def make(config: Config) -> Kernel:
                 begin_scores()
                 wait(0)
                 release(key_turn)
-                exponentiate(listed.first(listed.start) if listed else k.mov(0, u32))  # O is 0: no rescaling
+                exponentiate(listed.first(listed.start) if listed else k.mov(0, u32))  # O is empty: nothing shrinks
                 round_weights()
 
                 with listed.loop(listed.start + 1) if listed else k.loop(needed, start=T, step=T) as first:
@@ -239,10 +239,10 @@ def make(config: Config) -> Kernel:
                 wait(0)
                 release(value_turn)
 
-            # O goes to where this warpgroup's rows of Q were; TMA stores it from there.
+            # O goes to where this warpgroup's rows of Q were, and from there by TMA.
             out_at = query.layout.spot(k, query.tile + in_group, row_here, k.mov(0, u32))
             both.end(k, acc, state, factor, config.dtype, lambda below, m: query.chunk(out_at, below, m), lse)
-            k.op("fence.proxy.async.shared::cta")  # makes this thread's stores visible to the copy
+            k.op("fence.proxy.async.shared::cta")  # what this thread has stored is seen by the copy
             k.op("bar.sync", warpgroup + consumers, THREADS)
             with k.if_(thread == 0):
                 for n in range(D // PANEL):

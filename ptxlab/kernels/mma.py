@@ -68,18 +68,18 @@ def attention(rung: str, config: Config, layout: Layout) -> Kernel:
 
         thread = k.tid.x
         lane, warp = thread & 31, thread >> 5
-        group, in_group = lane >> 2, lane & 3  # this lane's row and pair of columns in a C fragment
+        group, in_group = lane >> 2, lane & 3  # of a C fragment: its row, and its pair of columns
         first_row = k.ctaid.x * rows
         head, batch = k.ctaid.y, k.ctaid.z
         kv_head = head // (Hq // Hkv)  # GQA: several query heads share one key/value head
 
         warp_row = warp * 16
-        row = first_row + warp_row + group  # this lane has two rows: this one and row + 8
-        head_row = (batch * Hq + head) * Sq  # numbered over all batches and heads
+        row = first_row + warp_row + group  # this lane's rows: this one and the one 8 below
+        head_row = (batch * Hq + head) * Sq  # counted over all batches and heads
         both = TwoRows(row, head_row, in_group, Sq)
         q_start = k.mul(head_row + first_row, D // 2, wide=True)  # in pairs of elements; 64 bits
         kv_start = k.mul((batch * Hkv + kv_head) * Sk, D // 2, wide=True)
-        keys = key.cast(b32) + kv_start + thread * 4  # thread n copies the n-th 16 bytes of each stretch
+        keys = key.cast(b32) + kv_start + thread * 4  # thread n copies the n-th 16 bytes, and more further on
         values = value.cast(b32) + kv_start + thread * 4
         q_share = Share.of(k, layout, q_tile, rows, thread, config.threads)
         k_share = Share.of(k, layout, k_tile, T, thread, config.threads)
@@ -95,13 +95,13 @@ def attention(rung: str, config: Config, layout: Layout) -> Kernel:
         visible = both.visible(k, Sk, causal)
         needed = unmasked = Sk
         if causal:
-            unmasked = k.max(first_row + warp_row + Sk + 1, Sq) - Sq  # keys that the warp's first row sees
+            unmasked = k.max(first_row + warp_row + Sk + 1, Sq) - Sq  # what the first row of the warp sees
             needed = k.max(k.min(first_row + rows, Sq) + Sk, Sq) - Sq
         if slots is not None:
             recorded = both.recorded(k, slots)
             tiles = (Sk + (T - 1)) // T
 
-        # the address that this lane gives ldmatrix: row `lane % 8` of one of 2 x 2 matrices of 8 x 8
+        # where this lane points ldmatrix: at row `lane % 8` of one of 2 x 2 matrices of 8 x 8
         row8, below8, beside8 = lane & 7, (lane >> 3) & 1, lane >> 4
         query_at = layout.spot(k, q_tile, warp_row + below8 * 8 + row8, beside8)
         key_at = layout.spot(k, k_tile, beside8 * 8 + row8, below8)
@@ -113,7 +113,7 @@ def attention(rung: str, config: Config, layout: Layout) -> Kernel:
             query = [matrix(k, query_at.moved(chunks=2 * step)) for step in range(D // 16)]
 
         with listed.loop() if listed else k.loop(needed, step=T) as first:
-            k.barrier()  # all threads have finished with the previous tile
+            k.barrier()  # everyone has finished with the tile before
             tile_start = first * (D // 2)
             k_share.load(keys + tile_start, Sk - first)
             k_share.load(values + tile_start, Sk - first, offset=layout.bytes(T))

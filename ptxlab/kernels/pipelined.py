@@ -85,18 +85,18 @@ def make(config: Config) -> Kernel:
 
         thread = k.tid.x
         lane, warp = thread & 31, thread >> 5
-        group, in_group = lane >> 2, lane & 3  # this lane's row and pair of columns in a C fragment
+        group, in_group = lane >> 2, lane & 3  # of a C fragment: its row, and its pair of columns
         tile = k.nctaid.x - 1 - k.ctaid.x if causal else k.ctaid.x  # the longest first
         first_row = tile * rows
         head, batch = k.ctaid.y, k.ctaid.z
         kv_head = head // (Hq // Hkv)  # GQA: several query heads share one key/value head
 
         warp_row = warp * warp_rows
-        row = first_row + warp_row + group  # this lane's rows: this one, row + 8, row + 16, row + 24
-        head_row = (batch * Hq + head) * Sq  # numbered over all batches and heads
+        row = first_row + warp_row + group  # this lane's rows: this one and the ones 8, 16 and 24 below
+        head_row = (batch * Hq + head) * Sq  # counted over all batches and heads
         q_start = k.mul(head_row + first_row, D // 2, wide=True)  # in pairs of elements; 64 bits
         kv_start = k.mul((batch * Hkv + kv_head) * Sk, D // 2, wide=True)
-        keys = key.cast(b32) + kv_start + thread * 4  # thread n copies the n-th 16 bytes of each stretch
+        keys = key.cast(b32) + kv_start + thread * 4  # thread n copies the n-th 16 bytes, and more further on
         values = value.cast(b32) + kv_start + thread * 4
 
         # how many of the keys from this lane's first column on its first row sees (as a signed number: it may be none)
@@ -116,7 +116,7 @@ def make(config: Config) -> Kernel:
         if causal:
             whole = k.min(whole, k.max(first_row + Sk + 1, Sq) - Sq)
         whole = whole & -T
-        unmasked = k.max(first_row + warp_row + Sk + 1, Sq) - Sq if causal else Sk  # keys of the warp's first row
+        unmasked = k.max(first_row + warp_row + Sk + 1, Sq) - Sq if causal else Sk  # what the warp's first row sees
         if slots is not None:
             recorded = []
             for down in range(0, warp_rows, 8):
@@ -146,7 +146,7 @@ def make(config: Config) -> Kernel:
             if here:
                 here.begin(state.row_max, state.row_sum, factor, in_group)
 
-        # the address that this lane gives ldmatrix: row `lane % 8` of one of 2 x 2 matrices of 8 x 8
+        # where this lane points ldmatrix: at row `lane % 8` of one of 2 x 2 matrices of 8 x 8
         row8, below8, beside8 = lane & 7, (lane >> 3) & 1, lane >> 4
         query_at = layout.spot(k, q_tile, warp_row + below8 * 8 + row8, beside8)
         key_at = layout.spot(k, k_tile, beside8 * 8 + row8, below8)
@@ -163,7 +163,7 @@ def make(config: Config) -> Kernel:
         def arrive(first: u32, masked: bool) -> None:
             """Waits for the tile of keys from `first` on, and starts the copies of the one `stages - 1` further on."""
             k.op("cp.async.wait_group", stages - 2)  # this thread's copies of the tile have arrived
-            k.barrier()  # and those of all threads; and all have finished with the previous tile
+            k.barrier()  # and everyone's; and everyone has finished with the tile before
             if listed:
                 first_key, left = listed.ahead(listed.at + (stages - 1), Sk)
             start = first_key * (D // 2) if listed else (first + (stages - 1) * T) * (D // 2)
@@ -175,7 +175,7 @@ def make(config: Config) -> Kernel:
                 share.shifted(writing).fetch(both, k.max(needed, ahead) - ahead)
             else:
                 share.shifted(writing).fetch(both)
-            k.op("cp.async.commit_group")  # empty at the end, so that each tile has one group
+            k.op("cp.async.commit_group")  # empty at the end, so that there is one group a tile
             writing.set(k.copy(reading))  # read now, free after the next barrier
 
         def multiplied(first: u32, masked: bool) -> None:
@@ -201,7 +201,7 @@ def make(config: Config) -> Kernel:
                     for m in blocks:
                         mask(k, scores[m], limits_of(first, m))
             shrinks, lows = zip(*[advance(k, scores[m], states[m], factor) for m in blocks], strict=True)
-            # A factor of 1 changes nothing. After the first tiles few maxima grow, so most warps skip this.
+            # A factor of 1 changes nothing, and after the first tiles few maxima grow: most warps step over it.
             with k.if_(any_below_one(k, shrinks)) if skips_rescaling(config) else nullcontext():
                 for m in blocks:
                     shrink(k, acc[m], shrinks[m])

@@ -52,7 +52,7 @@ def make(config: Config) -> Kernel:
         head, batch = k.ctaid.y, k.ctaid.z
         kv_head = head // (Hq // Hkv)  # GQA: several query heads share one key/value head
 
-        row_number = (batch * Hq + head) * Sq + row  # numbered over all batches and heads
+        row_number = (batch * Hq + head) * Sq + row  # counted over all batches and heads
         first_key = (batch * Hkv + kv_head) * Sk
         row_start = k.mul(row_number, D, wide=True)  # 64 bits: there may be more than 2**32 elements
         kv_start = k.mul(first_key, D, wide=True)
@@ -89,8 +89,8 @@ def make(config: Config) -> Kernel:
                 score *= scale_log2e
 
             new_max = k.max(row_max, score)
-            top = k.max(new_max, LOWEST) if here else new_max  # a mod may give -inf, and -inf - (-inf) is NaN
-            rescale = k.exp2(row_max - top)  # rescales the sums so far
+            top = k.max(new_max, LOWEST) if here else new_max  # -inf, which a mod may give, minus -inf is NaN
+            rescale = k.exp2(row_max - top)  # shrinks what was summed so far
             weight = k.exp2(score - top)
             row_sum.set(k.fma(row_sum, rescale, weight))
             for d in range(D):

@@ -50,13 +50,13 @@ def make(config: Config) -> Kernel:
 
         index = k.thread_index()
         inside = index < Sq
-        # A thread past the end computes the last row again: it helps to load, and stores nothing.
+        # A thread past the end repeats the last row: it helps to load, and stores nothing.
         row = k.min(index, Sq - 1)
         thread = k.tid.x
         head, batch = k.ctaid.y, k.ctaid.z
         kv_head = head // (Hq // Hkv)  # GQA: several query heads share one key/value head
 
-        row_number = (batch * Hq + head) * Sq + row  # numbered over all batches and heads
+        row_number = (batch * Hq + head) * Sq + row  # counted over all batches and heads
         first_key = (batch * Hkv + kv_head) * Sk
         row_start = k.mul(row_number, D, wide=True)  # 64 bits: there may be more than 2**32 elements
         kv_start = k.mul(first_key, D, wide=True)
@@ -74,9 +74,9 @@ def make(config: Config) -> Kernel:
 
         visible = needed = Sk
         if causal:
-            visible = k.max(row + Sk + 1, Sq) - Sq  # keys that this row sees
+            visible = k.max(row + Sk + 1, Sq) - Sq  # keys this row sees
             last_row = k.min(k.ctaid.x * THREADS + (THREADS - 1), Sq - 1)
-            needed = k.max(last_row + Sk + 1, Sq) - Sq  # keys that any row of this block sees: the same for all threads
+            needed = k.max(last_row + Sk + 1, Sq) - Sq  # keys any row of this block sees: the same for all threads
         if slots is not None:
             slot = slots[row_number]
             recorded = inside & (slot != NOWHERE)
@@ -84,10 +84,10 @@ def make(config: Config) -> Kernel:
 
         with listed.loop() if listed else k.loop(needed, step=T) as first:
             count = k.min(needed - first, T)  # the last tile may be short
-            k.barrier()  # all threads have finished with the previous tile
+            k.barrier()  # everyone has finished with the tile before
             tile_start = first * D
             key_tile, value_tile = keys + tile_start, values + tile_start
-            with k.loop(count * D, start=thread, step=THREADS) as i:  # neighbouring threads load neighbouring elements
+            with k.loop(count * D, start=thread, step=THREADS) as i:  # neighbours load neighbouring elements
                 k_tile[i] = key_tile[i]
                 v_tile[i] = value_tile[i]
             k.barrier()  # the tile is complete
@@ -109,8 +109,8 @@ def make(config: Config) -> Kernel:
                     score *= scale_log2e
 
                 new_max = k.max(row_max, score)
-                top = k.max(new_max, LOWEST) if here else new_max  # a mod may give -inf, and -inf - (-inf) is NaN
-                rescale = k.exp2(row_max - top)  # rescales the sums so far
+                top = k.max(new_max, LOWEST) if here else new_max  # -inf, which a mod may give, minus -inf is NaN
+                rescale = k.exp2(row_max - top)  # shrinks what was summed so far
                 weight = k.exp2(score - top)
                 row_sum.set(k.fma(row_sum, rescale, weight))
                 for d in range(D):

@@ -76,7 +76,7 @@ def make(config: Config) -> Kernel:
         first_row = k.ctaid.x * R
         head, batch = k.ctaid.y, k.ctaid.z
         kv_head = head // (Hq // Hkv)  # GQA: several query heads share one key/value head
-        head_row = (batch * Hq + head) * Sq  # numbered over all batches and heads
+        head_row = (batch * Hq + head) * Sq  # counted over all batches and heads
         row = first_row + ty * high  # the first of this thread's rows
         q_start = k.mul(head_row + first_row, D, wide=True)  # 64 bits: there may be more than 2**32 elements
         o_start = k.mul(head_row + row, D, wide=True)
@@ -101,8 +101,8 @@ def make(config: Config) -> Kernel:
         needed = unmasked = Sk
         if causal:
             visible = [k.min(k.max(row + (Sk + 1 + i), Sq) - Sq, Sk) for i in range(high)]
-            unmasked = k.max(first_row + Sk + 1, Sq) - Sq  # keys that the block's first row sees
-            needed = k.max(k.min(first_row + R, Sq) + Sk, Sq) - Sq  # keys that any row of the block sees
+            unmasked = k.max(first_row + Sk + 1, Sq) - Sq  # what the first row of the block sees
+            needed = k.max(k.min(first_row + R, Sq) + Sk, Sq) - Sq  # what any row of the block sees
         if slots is not None:
             recorded = []
             for i in range(high):
@@ -112,7 +112,7 @@ def make(config: Config) -> Kernel:
 
         _bring(k, q_tile, q + q_start, thread, (R, D), Sq - first_row)
         with listed.loop() if listed else k.loop(needed, step=T) as first:
-            k.barrier()  # all threads have finished with the previous tile
+            k.barrier()  # everyone has finished with the tile before
             tile_start, left = first * D, Sk - first
             _bring(k, k_tile, keys + tile_start, thread, (T, D), left)
             _bring(k, v_tile, values + tile_start, thread, (T, D), left)
@@ -144,10 +144,10 @@ def make(config: Config) -> Kernel:
                 new_max = k.var(f32, row_max[i])
                 for j in range(wide):
                     new_max.set(k.max(new_max, scores[i][j]))
-                for bit in (1, 2, 4, 8):  # a butterfly: all 16 threads get the maximum of their row
+                for bit in (1, 2, 4, 8):  # 16 threads agree on the maximum of their row
                     new_max.set(k.max(new_max, _other(k, new_max, bit)))
-                top = k.select(new_max > -math.inf, new_max, 0.0)  # a row without keys: -inf - 0 is -inf, not NaN
-                rescale = k.exp2(row_max[i] - top)  # rescales the sums so far
+                top = k.select(new_max > -math.inf, new_max, 0.0)  # of a row that has seen no key yet: -inf - 0 is -inf
+                rescale = k.exp2(row_max[i] - top)  # shrinks what was summed so far
                 row_max[i].set(new_max)
                 row_sum[i] *= rescale
                 for j in range(wide):

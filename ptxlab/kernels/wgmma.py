@@ -67,14 +67,14 @@ def make(config: Config) -> Kernel:
 
         thread = k.tid.x
         lane, warp = thread & 31, thread >> 5
-        group, in_group = lane >> 2, lane & 3  # this lane's row and pair of columns in a C fragment
+        group, in_group = lane >> 2, lane & 3  # of a C fragment: its row, and its pair of columns
         first_row = k.ctaid.x * ROWS
         head, batch = k.ctaid.y, k.ctaid.z
         kv_head = head // (Hq // Hkv)  # GQA: several query heads share one key/value head
 
         row_here = warp * 16 + group
-        row = first_row + row_here  # this lane has two rows: this one and row + 8
-        head_row = (batch * Hq + head) * Sq  # numbered over all batches and heads
+        row = first_row + row_here  # this lane's rows: this one and the one 8 below
+        head_row = (batch * Hq + head) * Sq  # counted over all batches and heads
         both = TwoRows(row, head_row, in_group, Sq)
         q_start = k.mul(head_row + first_row, D // 2, wide=True)  # in pairs of elements; 64 bits
         kv_start = k.mul((batch * Hkv + kv_head) * Sk, D // 2, wide=True)
@@ -87,13 +87,13 @@ def make(config: Config) -> Kernel:
         state = RowState.empty(k)
         if here:
             here.begin(state.row_max, state.row_sum, factor, in_group)
-        adds, replaces = Sq > 0, Sq == 0  # whether wgmma adds to its accumulator or overwrites it
+        adds, replaces = Sq > 0, Sq == 0  # what a product does with what is there
 
         # keys that each of the two rows sees, and keys that any row of the block sees
         visible = both.visible(k, Sk, causal)
         needed = unmasked = Sk
         if causal:
-            unmasked = k.max(first_row + warp * 16 + Sk + 1, Sq) - Sq  # keys that the warp's first row sees
+            unmasked = k.max(first_row + warp * 16 + Sk + 1, Sq) - Sq  # what the first row of the warp sees
             needed = k.max(k.min(first_row + ROWS, Sq) + Sk, Sq) - Sq
         if slots is not None:
             recorded = both.recorded(k, slots)
@@ -103,11 +103,11 @@ def make(config: Config) -> Kernel:
         query.load(k, q.cast(b32) + q_start, thread, Sq - first_row, flip=sign_of(k, scale))
 
         with listed.loop() if listed else k.loop(needed, step=T) as first:
-            k.barrier()  # all threads have finished with the previous tile
+            k.barrier()  # everyone has finished with the tile before
             tile_start = first * (D // 2)
             keys.load(k, key_rows + tile_start, thread, Sk - first)
             values.load(k, value_rows + tile_start, thread, Sk - first)
-            k.op("fence.proxy.async.shared::cta")  # makes this thread's stores visible to the tensor cores
+            k.op("fence.proxy.async.shared::cta")  # what this thread has stored is seen by the tensor cores
             k.barrier()  # the tile is complete
 
             k.op("wgmma.fence.sync.aligned")

@@ -101,7 +101,7 @@ def make(config: Config) -> Kernel:
         first_row = k.ctaid.x * rows
         head, batch = k.ctaid.y, k.ctaid.z
         kv_head = head // (Hq // Hkv)  # GQA: several query heads share one key/value head
-        head_row = (batch * Hq + head) * Sq  # numbered over all batches and heads
+        head_row = (batch * Hq + head) * Sq  # counted over all batches and heads
         warp_row = warp * 16
         tile_row = warp_row + (lane & 15)  # two lanes a row
         side = lane >> 4  # which half of the row
@@ -138,7 +138,7 @@ def make(config: Config) -> Kernel:
             k.store(my_output + n, zero, vector=4)
 
         with listed.loop() if listed else k.loop(needed, step=T) as first:
-            k.barrier()  # all threads have finished with the previous tile
+            k.barrier()  # everyone has finished with the tile before
             tile_start, left = first * D, Sk - first
             _bring(k, config, k_tile, keys + tile_start, thread, T, left)
             _bring(k, config, v_tile, values + tile_start, thread, T, left)
@@ -168,8 +168,8 @@ def make(config: Config) -> Kernel:
             for score in scores:
                 new_max.set(k.max(new_max, score))
             new_max.set(k.max(new_max, _other_half(k, new_max)))
-            top = k.select(new_max > -math.inf, new_max, 0.0)  # a row without keys so far: -inf - 0 is -inf, not NaN
-            rescale = k.exp2(row_max - top)  # rescales the sums so far
+            top = k.select(new_max > -math.inf, new_max, 0.0)  # of a row that has seen no key yet: -inf - 0 is -inf
+            rescale = k.exp2(row_max - top)  # shrinks what was summed so far
             row_max.set(new_max)
             row_sum *= rescale
             for score in scores:

@@ -146,7 +146,7 @@ def smooth(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32, rounds: u32):
     ),
     "02-one-barrier": (
         # the first barrier simply left out
-        (ONE_BARRIER.starter.replace("        k.barrier()  # all threads have finished with the previous tile\n", ""),
+        (ONE_BARRIER.starter.replace("        k.barrier()  # everyone has finished with the tile before\n", ""),
          "hazard in shared memory"),
         # no tile at all
         (

@@ -94,7 +94,7 @@ because they have all arrived at ..."
 
     with k.loop(m, step=T) as first:
         count = k.min(m - first, T)
-        k.barrier()  # all threads have finished with the previous tile
+        k.barrier()  # everyone has finished with the tile before
         with k.if_(t < count):
             tile[t] = key[first + t]
         k.barrier()  # the tile is complete

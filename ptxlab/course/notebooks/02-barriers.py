@@ -122,7 +122,7 @@ def nearest(k: Builder, x: Ptr[f32], key: Ptr[f32], y: Ptr[f32], n: u32, m: u32,
     with k.loop(m, step=T) as first:
         count = k.min(m - first, T)  # the last tile may be short
         if second:
-            k.barrier()  # all threads have finished with the previous tile
+            k.barrier()  # everyone has finished with the tile before
         with k.if_(t < count):
             tile[t] = key[first + t]
         k.barrier()  # the tile is complete
