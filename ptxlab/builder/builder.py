@@ -20,6 +20,7 @@ from ptxlab.builder.roles import Roles
 from ptxlab.builder.source import Site
 from ptxlab.builder.suggestions import call_at, instead
 from ptxlab.isa.cuda_lines import lines
+from ptxlab.isa.meanings import meant
 
 T = TypeVar("T", bound=Register[Any])
 U = TypeVar("U", bound=Register[Any])
@@ -144,6 +145,8 @@ class Builder(Probes, Instructions):
                 return
         elif isinstance(value, Ptr):
             raise mistakes.error(site, "this value is a pointer; k.var_ptr makes a variable of it", "k.var_ptr(p)")
+        elif not hasattr(value, "__float__"):
+            raise mistakes.error(site, f"a variable begins with a register or a number, found {value!r}")
         elif type.ptx in ("f16", "bf16"):
             value = half_bits(float(value), type.ptx, site)
         self._emit(self._mov(type), value, into=var, site=site)
@@ -433,7 +436,9 @@ class Builder(Probes, Instructions):
     def _type(self, given: Any, site: Site) -> Any:
         cls = TYPES.get(given) if isinstance(given, str) else given
         if not (isinstance(cls, type_) and issubclass(cls, Register) and cls.bits):
-            raise mistakes.error(site, f"expected a type (f32, u32, ...), found {given!r}")
+            word = getattr(given, "__name__", given)
+            write = [t for t in meant(word) if t in TYPES] if isinstance(word, str) else []
+            raise mistakes.error(site, f"expected a type (f32, u32, ...), found {given!r}", *write[:1])
         return cls
 
     if not TYPE_CHECKING:  # mypy would believe in every attribute

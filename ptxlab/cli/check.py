@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptxlab.errors import DeviceFault, LaunchError
+from ptxlab.launch.argument_hints import COMMAND
 from ptxlab.launch.buffers import Out
 from ptxlab.launch.run import ALL_CHECKS, Run, launch
 from ptxlab.names import source_name
@@ -137,17 +138,22 @@ def launched(options: argparse.Namespace, kernel: Any, *, inputs: int = 0, **mor
     from ptxlab.launch.plan import planned
 
     plan = planned(kernel, options.entry)
-    if not values and plan.arguments and not getattr(kernel, "adapt", None):
+    if len(values) < len(plan.parameters) and plan.arguments and not getattr(kernel, "adapt", None):
         kinds = [p.element if p.element in DTYPES else "f32" for p in plan.parameters]
         words = [
             f"{kind}[256]" if p.pointer is not False else "0.5" if p.type[0] == "f" else "256"
             for p, kind in zip(plan.parameters, kinds, strict=True)
         ]
-        said = f"{plan.title} takes {len(words)} arguments ({', '.join(map(str, plan.parameters))})"
+        words[: len(values)] = options.arguments
+        said = f"{plan.title} takes {len(words)} arguments ({', '.join(map(str, plan.parameters))}), got {len(values)}"
         raise LaunchError(f"{said}\n  write:  {options.parser.prog} {options.file} {' '.join(words)}")
     if not hasattr(kernel, "source"):  # CUDA C++ has been compiled for them
         more |= {"entry": options.entry, "arch": options.arch}
-    return launch(kernel, options.grid, options.block, *values, **more), values
+    before = COMMAND.set(options.arguments)
+    try:
+        return launch(kernel, options.grid, options.block, *values, **more), values
+    finally:
+        COMMAND.reset(before)
 
 
 # -- what is printed ---------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ error. `ptxlab.emulate.program.addresses` has the map.
 from __future__ import annotations
 
 import bisect
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -60,6 +61,7 @@ class Memory:
         self._next = HEAP_BASE
         self._starts: list[int] = []
         self._all: list[Allocation] = []
+        self.arguments: dict[int, str] = {}  # the caller's names of a kernel's parameters, by their offsets
 
     def allocate(
         self,
@@ -113,10 +115,10 @@ class Memory:
         allocation.data = np.zeros(0, np.uint8)
         allocation.written = None
 
-    def live(self) -> list[Allocation]:
-        """The allocations not freed, by address."""
+    def live(self, *, freed: bool = False) -> list[Allocation]:
+        """The allocations not freed, by address; freed: and those that were."""
         with self._lock:
-            return [a for a in self._all if not a.freed]
+            return [a for a in self._all if freed or not a.freed]
 
     def find(self, address: int) -> Allocation | None:
         """The live allocation that holds this address, or None."""
@@ -141,27 +143,26 @@ class Memory:
             after = self._all[at] if at < len(self._all) else None
         if meant is not None and (before is None or address >= before.end):
             before, after = (meant, None) if address >= meant.end else (None, meant)
-        if before is not None and address < before.end:
-            where = f"byte {address - before.address} of {_label(before)}"
-            if before.freed:
-                return f"{where}, which was freed" + (f" at {before.freed_at}" if before.freed_at else "")
-            over = address + size - before.end
-            ends = f"{where}; the access ends {over} bytes past its end{_elements(before, address, size, element)}"
-            return ends if over > 0 else where
-        past = address - before.end if before is not None else None
-        ahead = after.address - address if after is not None else None
-        if meant is None and min(FAR if n is None else n for n in (past, ahead)) >= FAR:
+        past = math.inf if before is None else address - before.end
+        ahead = math.inf if after is None else after.address - address
+        near = before if past <= ahead else after
+        if near is None or (meant is None and min(past, ahead) >= FAR):
             return "near no array"
-        if before is not None and past is not None and (ahead is None or past <= ahead):
-            return f"{past} bytes past the end of {_label(before)}{_elements(before, address, size, element)}"
-        if after is not None:
-            return f"{ahead} bytes before {_label(after)}{_elements(after, address, size, element)}"
-        return "near no array"
+        where, which = f"{distance(address - near.address, near.size)} {_label(near)}", ""
+        if near.freed:
+            return f"{where}, which was freed" + (f" at {near.freed_at}" if near.freed_at else "")
+        if past < 0 < past + size:
+            where += f"; the access ends {past + size} bytes past its end"
+        if past >= 0 or size > 1:
+            which = elements(near.name, address - near.address, near.size, size, near.itemsize, element)
+        return where + which
 
 
-def _elements(allocation: Allocation, address: int, size: int, element: int) -> str:
-    offset = address - allocation.address
-    return elements(allocation.name, offset, allocation.size, size, allocation.itemsize, element)
+def distance(offset: int, room: int) -> str:
+    """How far from an array of `room` bytes an offset from its beginning lies."""
+    if offset < 0:
+        return f"{-offset} bytes before"
+    return f"byte {offset} of" if offset < room else f"{offset - room} bytes past the end of"
 
 
 def elements(name: str, offset: int, room: int, size: int, item: int, element: int) -> str:
