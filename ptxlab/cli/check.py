@@ -76,7 +76,7 @@ def _dtype(name: str, text: str) -> Any:
 
         return bfloat16
     if name not in DTYPES:
-        raise LaunchError(f"{text}: there is no type {name!r}; choose from {', '.join(DTYPES)}, bf16")
+        raise LaunchError(f"{text}: there is no type {name!r}; choose from {', '.join(DTYPES)}, bf16{_meant(text)}")
     return DTYPES[name]
 
 
@@ -86,7 +86,19 @@ def _number(word: str, text: str) -> int | float:
             return read(word)
         except ValueError:
             continue
-    raise LaunchError(f"{text}: expected a number, an array such as f32[256] or out:f32[256], or a .npy file")
+    what = "expected a number, an array such as f32[256] or out:f32[256], or a .npy file"
+    raise LaunchError(f"{text}: {what}{_meant(text)}")
+
+
+def _meant(text: str) -> str:
+    """The line to write for an array in another spelling: `float32[4][8]`, `f32(4x8)`, `in:f32[4]`, `f32[4]=ones`."""
+    from ptxlab.isa.meanings import meant  # here, as only mistakes need it
+
+    found = re.match(r"(?:in|(out))?\W?([a-z]\w*)[\[(](\d+(?:\W*x?\W*\d+)*)", text)
+    types = [name for name in (found[2], *meant(found[2])) if name in (*DTYPES, "bf16")] if found else []
+    if found is None or not types:
+        return ""
+    return f"\n  write:  {'out:' if found[1] else ''}{types[0]}[{','.join(re.findall(r'[0-9]+', found[3]))}]"
 
 
 # -- files -------------------------------------------------------------------------------------------------------------

@@ -48,6 +48,8 @@ def _meant(word: str, commands: Any) -> str:
     from ptxlab.cli.run import names_file
     from ptxlab.options import meant
 
+    if word in ("help", "version"):
+        return f"\n  write:  ptxlab --{word}"
     if "run" in commands and (word in kernels.names() or names_file(word)):
         return f"\n  write:  ptxlab run {word}"
     return meant(word, commands) or f"; choose from {', '.join(commands)}"

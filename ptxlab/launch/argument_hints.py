@@ -25,7 +25,7 @@ def written(at: int, name: str) -> str:
     """The expression of the kernel's argument number `at`, from 0 on, in the call of `launch` that is running; of
     `pl.const(x)` that is `x`. Where there is no telling, as for `*args`, the parameter's name."""
     if at < len(words := COMMAND.get()):
-        return words[at]
+        return f"np.load({words[at]!r})" if words[at].endswith(".npy") else words[at]
     call = _running()
     if call is None or any(isinstance(argument, ast.Starred) for argument in call.args) or at + 3 >= len(call.args):
         return name
@@ -77,11 +77,11 @@ def cast(name: str, dtype: str, value: Any) -> str:
     """The line that makes an argument an array of another type. name: how it is written, dtype: numpy's, value: the
     argument."""
     kind = f"np.{dtype}" if hasattr(np, dtype) else f"ml_dtypes.{dtype}"
-    if COMMAND.get():
+    if COMMAND.get() and not name.startswith("np.load("):
         word = dtype.replace("uint", "u").replace("int", "s").replace("float", "f")
-        return (
-            re.sub(r"\w+(?=\[)", word, name) if "[" in name else f"np.save({name!r}, np.load({name!r}).astype({kind}))"
-        )
+        return re.sub(r"\w+(?=\[)", word, name)
+    if COMMAND.get():
+        return f"np.save({name[8:-1]}, {name}.astype({kind}))"
     if isinstance(value, DeviceBuffer):
         write = f"pl.to_device({name}.copy_to_host().astype({kind}))"
     elif hasattr(value, "copy_"):

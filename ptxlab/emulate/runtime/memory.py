@@ -16,7 +16,7 @@ import numpy as np
 
 from ptxlab import forks
 from ptxlab.emulate.language.types import start_of
-from ptxlab.emulate.program.addresses import HEAP, HEAP_BASE, LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE, HeapPiece
+from ptxlab.emulate.program.addresses import HEAP, HEAP_BASE, HeapPiece
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.runtime import state
 from ptxlab.emulate.runtime.report import Launch
@@ -59,7 +59,6 @@ class Memory:
     def __init__(self) -> None:
         self._lock = forks.lock()
         self._next = HEAP_BASE
-        self._starts: list[int] = []
         self._all: list[Allocation] = []
         self.arguments: dict[int, str] = {}  # the caller's names of a kernel's parameters, by their offsets
 
@@ -88,7 +87,6 @@ class Memory:
             allocation = Allocation(address, size, buffer, name, itemsize=itemsize, host=True)
             if track_writes:
                 allocation.written = np.zeros(size, np.uint8)
-            self._starts.append(address)
             self._all.append(allocation)
         return allocation
 
@@ -96,16 +94,13 @@ class Memory:
         """An allocation at a given address (module variables); `data` is used in place."""
         allocation = Allocation(address, data.size, data, name, space, writable)
         with self._lock:
-            at = bisect.bisect_left(self._starts, address)
-            self._starts.insert(at, address)
-            self._all.insert(at, allocation)
+            bisect.insort(self._all, allocation, key=lambda a: a.address)
         return allocation
 
     def remove(self, allocation: Allocation) -> None:
         """Removes an allocation without a trace: a later access is not a use after free."""
         with self._lock:
-            at = self._all.index(allocation)
-            del self._starts[at], self._all[at]
+            self._all.remove(allocation)
 
     def free(self, allocation: Allocation) -> None:
         """Frees the bytes; the addresses are never reused, so a later access is reported as use after free."""
@@ -122,10 +117,7 @@ class Memory:
 
     def find(self, address: int) -> Allocation | None:
         """The live allocation that holds this address, or None."""
-        with self._lock:
-            at = bisect.bisect_right(self._starts, address) - 1
-            near = self._all[at] if at >= 0 else None
-        return near if near is not None and not near.freed and address < near.end else None
+        return next((a for a in self.live() if a.address <= address < a.end), None)
 
     def describe(self, address: int, size: int = 1, meant: Allocation | None = None, element: int = 0) -> str:
         """Where an address lies, in words: inside an array, some bytes past its end, freed, null, or near no array.
@@ -133,14 +125,9 @@ class Memory:
         """
         if address < ALIGNMENT:
             return "a null pointer" if address == 0 else f"{address:#x} past a null pointer"
-        if 0 <= address - SHARED_WINDOW < WINDOW_SIZE:
-            return "in the shared window"
-        if 0 <= address - LOCAL_WINDOW < WINDOW_SIZE:
-            return "in the local window"
-        with self._lock:
-            at = bisect.bisect_right(self._starts, address)
-            before = self._all[at - 1] if at else None
-            after = self._all[at] if at < len(self._all) else None
+        placed = self.live(freed=True)
+        before = next((a for a in reversed(placed) if a.address <= address), None)
+        after = next((a for a in placed if a.address > address), None)
         if meant is not None and (before is None or address >= before.end):
             before, after = (meant, None) if address >= meant.end else (None, meant)
         past = math.inf if before is None else address - before.end
