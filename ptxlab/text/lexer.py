@@ -150,6 +150,6 @@ def _other(text: str, source: Source, line: int, column: int) -> str:
     if first == "`":
         raise source.error("this line is of Markdown, not of PTX; leave it out", line, column)
     plain = {"\u2212": "-", "\ufeff": ""}.get(first, unicodedata.normalize("NFKC", first))
-    row = source.line(line)
-    hint = "" if len(plain) != 1 and first != "\ufeff" else (row[: column - 1] + plain + row[column:]).strip()
-    raise source.error(f"PTX has no character {first!r}", line, column, hint=hint if plain != first else "")
+    row, alike = source.line(line), plain == "" or (len(plain) == 1 and plain in " ,;:.-+[]{}()%@!")
+    hint = (row[: column - 1] + plain + row[column:]).strip() if alike else ""
+    raise source.error(f"PTX has no character {first!r}", line, column, hint=hint)
