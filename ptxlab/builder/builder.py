@@ -20,7 +20,6 @@ from ptxlab.builder.roles import Roles
 from ptxlab.builder.source import Site
 from ptxlab.builder.suggestions import call_at, instead
 from ptxlab.isa.cuda_lines import lines
-from ptxlab.isa.meanings import meant
 
 T = TypeVar("T", bound=Register[Any])
 U = TypeVar("U", bound=Register[Any])
@@ -432,14 +431,6 @@ class Builder(Probes, Instructions):
 
     def _symbols(self) -> set[str]:
         return {self.name, *(p.name for p in self.parameters)}
-
-    def _type(self, given: Any, site: Site) -> Any:
-        cls = TYPES.get(given) if isinstance(given, str) else given
-        if not (isinstance(cls, type_) and issubclass(cls, Register) and cls.bits):
-            word = getattr(given, "__name__", given)
-            write = [t for t in meant(word) if t in TYPES] if isinstance(word, str) else []
-            raise mistakes.error(site, f"expected a type (f32, u32, ...), found {given!r}", *write[:1])
-        return cls
 
     if not TYPE_CHECKING:  # mypy would believe in every attribute
 

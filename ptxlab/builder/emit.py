@@ -26,6 +26,7 @@ from ptxlab.builder.warpgroup import Products, SharedStores
 from ptxlab.errors import BuildError
 from ptxlab.isa import Action, FormError
 from ptxlab.isa.examples import fragment_registers
+from ptxlab.isa.meanings import meant
 from ptxlab.isa.special_registers import NAMES
 from ptxlab.isa.types import WIDTH
 
@@ -379,3 +380,11 @@ class Emitter(Operations):
     def _converted(self, to: type[Any], r: Register[Any]) -> str:
         """The Python text that makes a register another type; empty where there is none."""
         return conversion(to, r.type, self._python(r))
+
+    def _type(self, given: Any, site: Site) -> Any:
+        cls = TYPES.get(given) if isinstance(given, str) else given
+        if not (isinstance(cls, type) and issubclass(cls, Register) and cls.bits):
+            word = getattr(given, "__name__", given)
+            write = [t for t in meant(word) if t in TYPES] if isinstance(word, str) else []
+            raise mistakes.error(site, f"expected a type (f32, u32, ...), found {given!r}", *write[:1])
+        return cls

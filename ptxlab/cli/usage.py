@@ -29,10 +29,10 @@ class Parser(argparse.ArgumentParser):
         formatter.add_usage(None, [action for action in self._actions if not action.option_strings], [])
         return formatter.format_help().replace(self.prog, f"{self.prog} [OPTION ...]", 1)
 
-    def add_subparsers(self, **options: Any) -> Any:
+    def add_subparsers(self, **options: Any) -> argparse._SubParsersAction[argparse.ArgumentParser]:
         """As argparse does."""
-        self.commands = super().add_subparsers(**options)
-        return self.commands
+        self.commands = made = super().add_subparsers(**options)
+        return made
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse does, but for a command that there is not."""
