@@ -94,7 +94,7 @@ def _meant(text: str) -> str:
     """The line to write for an array in another spelling: `float32[4][8]`, `f32(4x8)`, `in:f32[4]`, `f32[4]=ones`."""
     from ptxlab.isa.meanings import meant  # here, as only mistakes need it
 
-    found = re.match(r"(?:in|(out))?\W?([a-z]\w*)[\[(](\d+(?:\W*x?\W*\d+)*)", text)
+    found = re.match(r"(?:in|(out))?\W?([a-z]\w*)[\[(](\d+(?:\s*(?:,|x|\]\[)\s*\d+)*)", text)
     types = [name for name in (found[2], *meant(found[2])) if name in (*DTYPES, "bf16")] if found else []
     if found is None or not types:
         return ""

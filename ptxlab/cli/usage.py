@@ -29,7 +29,7 @@ class Parser(argparse.ArgumentParser):
         formatter.add_usage(None, [action for action in self._actions if not action.option_strings], [])
         return formatter.format_help().replace(self.prog, f"{self.prog} [OPTION ...]", 1)
 
-    def add_subparsers(self, **options: Any) -> argparse._SubParsersAction[argparse.ArgumentParser]:
+    def add_subparsers(self, **options: Any) -> argparse._SubParsersAction[argparse.ArgumentParser]:  # type: ignore[override]
         """As argparse does."""
         self.commands = made = super().add_subparsers(**options)
         return made
