@@ -104,6 +104,9 @@ _HOMES = {
 _MODULES = ("builder", "course", "drivers", "emulate", "frontends", "gpu", "isa", "kernels", "lab",
             "performance", "reference", "sweeps", "targets", "text")  # fmt: skip
 
+_BUILDER = "Builder Ptr kernel pred bf16 bf16x2 f16 f16x2 f32 f64 s8 s16 s32 s64 u8 u16 u32 u64 b8 b16 b32 b64".split()
+"""Names of `ptxlab.builder` that are looked for here."""
+
 __all__ = [
     "AssemblyError",
     "BuildError",
@@ -176,8 +179,10 @@ def __getattr__(name: str) -> Any:
         value = getattr(value, name) if name in _HOMES else value
     else:
         private = name.startswith("_")  # asked for by inspect and its kin; nothing is loaded for that
-        meant = "" if private else importlib.import_module("ptxlab.options").meant(name.lower(), __all__)
-        raise AttributeError(f"module 'ptxlab' has no attribute {name!r}{meant}", name=name, obj=sys.modules[__name__])
+        says = f"\n  write:  from ptxlab.builder import {name}" if name in _BUILDER else ""
+        if not private and not says:
+            says = importlib.import_module("ptxlab.options").meant(name, __all__)
+        raise AttributeError(f"module 'ptxlab' has no attribute {name!r}{says}", name=name, obj=sys.modules[__name__])
     globals()[name] = value
     return value
 

@@ -12,7 +12,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Never, TypeVar
+from typing import TYPE_CHECKING, Any, Never, TypeVar
 
 import numpy as np
 
@@ -92,11 +92,11 @@ def _call(function: Callable[..., Any], name: str = "", option: str = "") -> str
 
 def meant(word: object, words: Iterable[str]) -> str:
     """`; did you mean scalar?`, or nothing."""
-    words = list(words)
-    close = difflib.get_close_matches(word, words, 1, 0.8) if isinstance(word, str) else []
-    if not close and isinstance(word, str) and len(word) > 2:
-        close = [each for each in words if each.startswith(word)]
-    return f"; did you mean {close[0]}?" if close else ""
+    known, plain = {each.lower(): each for each in words}, word.lower() if isinstance(word, str) else ""
+    close = difflib.get_close_matches(plain, known, 1, 0.8)
+    if not close and len(plain) > 2:
+        close = [each for each in known if each.startswith(plain)]
+    return f"; did you mean {known[close[0]]}?" if close else ""
 
 
 class NotCalled:
@@ -116,6 +116,13 @@ class NotCalled:
         self()
 
     __iter__ = None
+
+    if not TYPE_CHECKING:  # mypy would believe in every attribute
+
+        def __getattr__(self, name: str) -> Never:
+            """`kernel.launch` and `kernel.run` of other libraries."""
+            line = f"\n  write:  {self.launched()}" if name in ("launch", "run") else ""
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{line}", name=name, obj=self)
 
 
 def shown(value: object) -> str:

@@ -148,7 +148,12 @@ class Arithmetic(Emitter):
         return mistakes.truth(self.source.here(sys._getframe(2)), has)
 
     def _no_number(self, r: Register[Any], what: str) -> BuildError:
-        return mistakes.number(self.source.here(sys._getframe(2)), self._shown(r), self._python(r), what)
+        site, name, write = self.source.here(sys._getframe(2)), self._python(r), ""
+        if what == "float":
+            call = call_at(site)
+            function = call.function.rpartition(".")[2]
+            write = instead(Call(f"k.{function}", call.arguments)) or f"k.cvt(f32, {name})    # and instructions"
+        return mistakes.number(site, self._shown(r), name, write)
 
     def _no_element(self, r: Register[Any]) -> BuildError:
         site = self.source.here(sys._getframe(2))

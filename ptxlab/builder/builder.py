@@ -144,6 +144,8 @@ class Builder(Probes, Instructions):
                 return
         elif isinstance(value, Ptr):
             raise mistakes.error(site, "this value is a pointer; k.var_ptr makes a variable of it", "k.var_ptr(p)")
+        elif not hasattr(value, "__float__"):
+            raise mistakes.error(site, f"a variable begins with a register or a number, found {value!r}")
         elif type.ptx in ("f16", "bf16"):
             value = half_bits(float(value), type.ptx, site)
         self._emit(self._mov(type), value, into=var, site=site)
@@ -429,12 +431,6 @@ class Builder(Probes, Instructions):
 
     def _symbols(self) -> set[str]:
         return {self.name, *(p.name for p in self.parameters)}
-
-    def _type(self, given: Any, site: Site) -> Any:
-        cls = TYPES.get(given) if isinstance(given, str) else given
-        if not (isinstance(cls, type_) and issubclass(cls, Register) and cls.bits):
-            raise mistakes.error(site, f"expected a type (f32, u32, ...), found {given!r}")
-        return cls
 
     if not TYPE_CHECKING:  # mypy would believe in every attribute
 

@@ -21,11 +21,12 @@ from ptxlab.builder.pointer import Coordinates, Ptr
 from ptxlab.builder.registers import IN_REGISTER, TYPES, Operations, Register, Var
 from ptxlab.builder.scope import Scope
 from ptxlab.builder.source import Names, Site, Source
-from ptxlab.builder.suggestions import address_of
+from ptxlab.builder.suggestions import address_of, call_at, completed
 from ptxlab.builder.warpgroup import Products, SharedStores
 from ptxlab.errors import BuildError
 from ptxlab.isa import Action, FormError
 from ptxlab.isa.examples import fragment_registers
+from ptxlab.isa.meanings import meant
 from ptxlab.isa.special_registers import NAMES
 from ptxlab.isa.types import WIDTH
 
@@ -137,11 +138,13 @@ class Emitter(Operations):
     def _miscounted(self, p: Plan, operands: Sequence[Any], site: Site) -> BuildError:
         names = ", ".join(s.name for s, _ in p.sources)
         count = len(p.sources)
+        call = call_at(site)
         return mistakes.error(
             site,
             f"{p.opcode} takes {count or 'no'} operand{'s' if count != 1 else ''}"
             f"{f' ({names})' if names else ''}, found {len(operands)}",
-            syntax=p.form.op.syntax,
+            completed(p.form.op.name, call) if call.function.endswith(f".{p.form.op.name}") else "",
+            p.form.op.syntax,
         )
 
     # -- operands
@@ -369,9 +372,19 @@ class Emitter(Operations):
         return f"%{r.label}" if r.label else f"`{r.site.text}`" if r.site.text else "a temporary"
 
     def _python(self, r: Register[Any]) -> str:
-        """The Python text that stands for a register in a suggested line."""
-        return r.hint or r.site.text or "x"
+        """The Python text that stands for a register in a suggested line; a special register without a name of its own
+        is called after its expression: `k.tid.x`."""
+        of_expression = r.hint and r.site.text.replace(".", "_").endswith(f"_{r.hint}")
+        return r.site.text if of_expression else r.hint or r.site.text or "x"
 
     def _converted(self, to: type[Any], r: Register[Any]) -> str:
         """The Python text that makes a register another type; empty where there is none."""
         return conversion(to, r.type, self._python(r))
+
+    def _type(self, given: Any, site: Site) -> Any:
+        cls = TYPES.get(given) if isinstance(given, str) else given
+        if not (isinstance(cls, type) and issubclass(cls, Register) and cls.bits):
+            word = getattr(given, "__name__", given)
+            write = [t for t in meant(word) if t in TYPES] if isinstance(word, str) else []
+            raise mistakes.error(site, f"expected a type (f32, u32, ...), found {given!r}", *write[:1])
+        return cls

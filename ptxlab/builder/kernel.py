@@ -30,11 +30,12 @@ from ptxlab.builder.pointer import PointerType, Ptr
 from ptxlab.builder.printer import text
 from ptxlab.builder.probes import PARAMETER
 from ptxlab.builder.registers import IN_REGISTER, TYPES, Register, f32, u64
-from ptxlab.builder.source import Site
+from ptxlab.builder.source import HERE, Site
 from ptxlab.builder.suggestions import call_at, instead
 from ptxlab.builder.tensor_map import TensorMap, TensorMapType
 from ptxlab.errors import BuildError, Span
 from ptxlab.garbage_collection import resting
+from ptxlab.isa import TABLE
 from ptxlab.isa.cuda_lines import lines
 from ptxlab.isa.tensor_map import BYTES
 from ptxlab.module_variables import HasVariables, State
@@ -178,12 +179,21 @@ class KernelFunction(HasVariables):
             k._probe_base = k._emit("ld.param.u64", f"[{PARAMETER}]", result=u64, hint=PARAMETER, site=at)
         try:
             with resting():  # each instruction is ten objects or more
-                function(k, **arguments)
+                returned = function(k, **arguments)
         except (AttributeError, NameError, TypeError) as wrong:
             explained = None if isinstance(wrong, BuildError) else _explained(k, wrong)
             if explained is None:
                 raise
             raise explained from None
+        except ValueError as wrong:  # numpy's, of a number that it wants
+            if isinstance(wrong.__cause__, BuildError):
+                raise wrong.__cause__ from None
+            raise
+        if (alone := k.source.not_called(function.__code__, declared[0].name, Builder)) is not None:
+            raise mistakes.error(alone, "a method that is not called writes nothing", f"{alone.text}()")
+        if returned is not None:
+            what = f"a kernel returns nothing, {name} returns {options.shown(returned)}; a result is stored"
+            raise mistakes.error(at, what, "out[i] = x")
         if k._with is not None:
             raise k._with.not_entered()
         if probes:
@@ -327,14 +337,16 @@ def _explained(k: Builder, wrong: AttributeError | NameError | TypeError) -> Bui
     """The error for `k.bar.sync(0)`, `p.load()`, `k.var(0.0)`, `with k.else_:`, `threadIdx.x` and `np.exp(x)`, of which
     Python says that a function has no such name, takes other arguments, or is no context; None where the builder is not
     meant."""
-    trace = wrong.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    assert trace is not None
-    site = k.source.at(trace.tb_frame.f_code, trace.tb_lasti)
+    trace, place = wrong.__traceback__, None
+    while trace is not None:
+        ours = trace.tb_frame.f_code.co_filename.startswith(HERE)
+        trace, place = trace.tb_next, place if ours else trace
+    assert place is not None
+    site = k.source.at(place.tb_frame.f_code, place.tb_lasti)
     call = call_at(site)
     if isinstance(wrong, NameError):
-        write = instead(replace(call, function=f"k.{call.function}")) if lines(wrong.name or "") else ""
+        known = lines(wrong.name or "") or wrong.name in TABLE
+        write = instead(replace(call, function=f"k.{call.function}")) if known else ""
         says = f"`{wrong.name}` is not a Python name here; use the builder's own"
         return mistakes.error(site, says, write) if write else None
     if "does not support ufuncs" in str(wrong):
@@ -351,7 +363,17 @@ def _explained(k: Builder, wrong: AttributeError | NameError | TypeError) -> Bui
         if "'method' object does not support the context manager" in str(wrong):
             name = re.search(r"\w+\.\w+", site.text)
             return mistakes.type_error(site, "a method is not called", f"with {name[0]}(...):" if name else "")
-        return None
+        found = re.search(rf"\b({'|'.join([*TYPES, 'Var'])})\b|\b(?:Var)?Ptr\b|\bShared\b", str(wrong))
+        if found is None or ours:
+            said = f"`{call.function}` is a type, not a function"
+            made = instead(replace(call, function=f"k.{call.function}"))
+            return mistakes.type_error(site, said, made) if "does not make a register" in str(wrong) else None
+        what = "register" if found[1] else "pointer"
+        if "not callable" in str(wrong):
+            index = f"[{', '.join(call.arguments)}]" if call.arguments and not found[1] else ""
+            return mistakes.type_error(site, f"`{call.function}` is a {what}, not a function", call.function + index)
+        says = f"a {what} has a value only when the kernel runs; Python says: {wrong}"
+        return mistakes.type_error(site, says, instead(replace(call, function=f"k.{call.function.rpartition('.')[2]}")))
     if not getattr(wrong.obj, "__module__", "").startswith("ptxlab.builder."):
         return None
     if isinstance(wrong.obj, Ptr):

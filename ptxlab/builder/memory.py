@@ -319,6 +319,7 @@ class Memory(Arithmetic, Pointing):
         if any(isinstance(n, Register) for n in shape):
             what = "a shared array needs its size when the kernel is built; k.dynamic_shared gets it at the launch"
             raise mistakes.error(site, what, f"k.dynamic_shared({element.ptx})    # and pl.launch(..., shared=bytes)")
+        cls = self._type(element, site)
         total = math.prod(shape)
         if total < 1:
             raise mistakes.error(
@@ -326,7 +327,6 @@ class Memory(Arithmetic, Pointing):
                 f"a shared array has at least one element, found {count}; k.dynamic_shared gets its size at the launch",
                 "k.dynamic_shared(f32)",
             )
-        cls = element
         declared = cls.declared if cls.bits >= 16 else f"b{cls.bits}"
         return self._array(cls, declared, total, align, shape if len(shape) > 1 else (), site)
 

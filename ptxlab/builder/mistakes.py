@@ -100,19 +100,18 @@ def truth(site: Site, has: str) -> BuildTypeError:
     return type_error(site, f"{has}; {why}", write)
 
 
-def number(site: Site, shown: str, name: str, what: str) -> BuildTypeError:
-    """The error of `int(register)`, `range(register)`, `list[register]`, `math.exp(register)`."""
+def number(site: Site, shown: str, name: str, instead: str) -> BuildTypeError:
+    """The error of `int(register)`, `range(register)`, `list[register]`, `math.exp(register)`; instead: the builder's
+    line for a call of Python's mathematics, "" where a whole number is wanted."""
     has = f"{shown} is a register, which has a value only when the kernel runs"
     word, node = site.test or ("", None)
     if word == "range" and isinstance(node, ast.Call):
         write = as_loop([ast.unparse(a) for a in node.args])
         return type_error(site, f"{has}; `range` needs a number when the kernel is built", write)
-    if word == "index" and what == "index":
+    if word == "index" and not instead:
         return type_error(site, f"{has}; a Python list is indexed when the kernel is built", "tile = k.shared(f32, n)")
-    if what == "float":
-        return type_error(
-            site, f"{has}; Python's mathematics works when the kernel is built", f"k.sqrt({name}), k.exp2({name}), ..."
-        )
+    if instead:
+        return type_error(site, f"{has}; Python's mathematics works when the kernel is built", instead)
     return type_error(site, f"{has}; Python needs a whole number when the kernel is built", f"k.cvt(s32, {name})")
 
 

@@ -64,7 +64,8 @@ def plan(opcode: str) -> Plan:
     """The plan of a dotted opcode; `FormError` where the table has no such form."""
     f = form(opcode)
     results = tuple((s, f.operand_type(s)) for s in f.op.operands if s.role == "dst")
-    sources = tuple((s, f.operand_type(s)) for s in f.op.operands if s.role != "dst")
+    operands = (s for s in f.op.operands if s.name != "policy" or f.L2_cache_hint)
+    sources = tuple((s, f.operand_type(s)) for s in operands if s.role != "dst")
     required = sum(not s.optional for s, _ in sources)
     adopts = bool(results) and results[0][1][0] == "b" and results[0][1][1:].isdigit()
     return Plan(f, results, sources, required, f.properties.wider_registers or f.properties.atomic, adopts)

@@ -137,7 +137,10 @@ class Ptr(Generic[T]):
 
     def __sub__(self, index: int) -> Ptr[T]:
         if isinstance(index, Register | Ptr):
-            raise self.k._pointer_error(self, "no instruction subtracts a register from a pointer", "p + (0 - i)")
+            name = (isinstance(index, Register) and index.hint) or "i"
+            signed = f"k.cvt(s32, {name})" if isinstance(index, Register) and index.type.kind != "signed" else name
+            write = "k.address(p) - k.address(q)" if isinstance(index, Ptr) else f"p + (0 - {signed})"
+            raise self.k._pointer_error(self, "no instruction subtracts from a pointer", write)
         to: Ptr[T] = self.k._moved(self, -index, self.size)
         return to
 

@@ -70,6 +70,7 @@ class Facts:
     assigned: dict[str, list[Assignment]] = field(default_factory=dict)  # x -> all `x = value`
     stored: dict[str, list[Assignment]] = field(default_factory=dict)  # x -> all `x[i] = value`
     parameters: dict[tuple[int, str], Position] = field(default_factory=dict)  # (def line, name)
+    alone: dict[Position, ast.expr] = field(default_factory=dict)  # statements that are a name's attribute
     comments: dict[int, str] = field(default_factory=dict)
     above: dict[int, tuple[str, ...]] = field(default_factory=dict)
 
@@ -145,6 +146,16 @@ class Source:
                 return self._make(code.co_filename, facts, position)
         return Site(Span(code.co_filename, first, 0, first, 0))
 
+    def not_called(self, code: CodeType, builder: str, owner: type[object]) -> Site | None:
+        """The first `k.barrier` in a function that should be `k.barrier()`: a method of the builder's class `owner`."""
+        facts, first = self.facts(code.co_filename), code.co_firstlineno
+        for position, value in facts.alone.items():
+            inside = first <= position[0] <= facts.functions.get(first, first)
+            name, _, method = ast.unparse(value).partition(".")
+            if inside and name == builder and callable(getattr(owner, method, None)):
+                return self._make(code.co_filename, facts, position)
+        return None
+
     def at(self, code: CodeType, lasti: int) -> Site:
         """The expression of an instruction of the bytecode."""
         held = self._codes.get(id(code))
@@ -213,6 +224,8 @@ def _node(node: ast.AST, facts: Facts) -> None:
                 _bind(target, value, facts)
         case ast.AnnAssign(target=target, value=ast.expr() as value) | ast.NamedExpr(target=target, value=value):
             _bind(target, value, facts)
+        case ast.Expr(value=ast.Attribute(value=ast.Name()) as value):
+            facts.alone[_position(value)] = value
         case ast.AugAssign(target=target):
             facts.owners[_position(node)] = target
         case ast.With(items=items, end_lineno=int() as end):

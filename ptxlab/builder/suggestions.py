@@ -97,6 +97,7 @@ def in_keywords(call: Call, words: Sequence[str]) -> str:
         return str(Call(f"{k}.barrier", given))
     if name == "cvt" and len(words) > 2:
         return str(Call(f"{k}.cvt", [words[-2], *call.arguments]))
+    opcode = {"cp.async": "cp.async.ca.shared.global"}.get(opcode, opcode)
     if find_form(opcode) is not None:
         return str(Call(f"{k}.op", [f'"{opcode}"', *call.arguments], call.keywords))
     return completed(name, replace(call, function=f"{k}.{name}", arguments=[*call.arguments, *map(repr, words[1:])]))
@@ -107,6 +108,9 @@ def completed(name: str, call: Call) -> str:
     the source is gone."""
     if "." not in call.function:
         return ""
+    if (name, len(call.arguments)) in (("ld", 2), ("st", 3)):
+        k, _, _ = call.function.rpartition(".")
+        return str(replace(call, function=f"{k}.load" if name == "ld" else f"{k}.store"))
     words = {word.strip("'\"") for word in (*call.arguments, *call.keywords.values(), *call.keywords)}
     words &= {word for e in TABLE[name] for word in e.words}
     count = sum(not a.startswith(("'", '"')) for a in call.arguments)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptxlab.errors import DeviceFault, LaunchError
+from ptxlab.launch.argument_hints import COMMAND
 from ptxlab.launch.buffers import Out
 from ptxlab.launch.run import ALL_CHECKS, Run, launch
 from ptxlab.names import source_name
@@ -75,7 +76,7 @@ def _dtype(name: str, text: str) -> Any:
 
         return bfloat16
     if name not in DTYPES:
-        raise LaunchError(f"{text}: there is no type {name!r}; choose from {', '.join(DTYPES)}, bf16")
+        raise LaunchError(f"{text}: there is no type {name!r}; choose from {', '.join(DTYPES)}, bf16{_meant(text)}")
     return DTYPES[name]
 
 
@@ -85,7 +86,19 @@ def _number(word: str, text: str) -> int | float:
             return read(word)
         except ValueError:
             continue
-    raise LaunchError(f"{text}: expected a number, an array such as f32[256] or out:f32[256], or a .npy file")
+    what = "expected a number, an array such as f32[256] or out:f32[256], or a .npy file"
+    raise LaunchError(f"{text}: {what}{_meant(text)}")
+
+
+def _meant(text: str) -> str:
+    """The line to write for an array in another spelling: `float32[4][8]`, `f32(4x8)`, `in:f32[4]`, `f32[4]=ones`."""
+    from ptxlab.isa.meanings import meant  # here, as only mistakes need it
+
+    found = re.match(r"(?:in|(out))?\W?([a-z]\w*)[\[(](\d+(?:\s*(?:,|x|\]\[)\s*\d+)*)", text)
+    types = [name for name in (found[2], *meant(found[2])) if name in (*DTYPES, "bf16")] if found else []
+    if found is None or not types:
+        return ""
+    return f"\n  write:  {'out:' if found[1] else ''}{types[0]}[{','.join(re.findall(r'[0-9]+', found[3]))}]"
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
@@ -137,17 +150,22 @@ def launched(options: argparse.Namespace, kernel: Any, *, inputs: int = 0, **mor
     from ptxlab.launch.plan import planned
 
     plan = planned(kernel, options.entry)
-    if not values and plan.arguments and not getattr(kernel, "adapt", None):
+    if len(values) < len(plan.parameters) and plan.arguments and not getattr(kernel, "adapt", None):
         kinds = [p.element if p.element in DTYPES else "f32" for p in plan.parameters]
         words = [
             f"{kind}[256]" if p.pointer is not False else "0.5" if p.type[0] == "f" else "256"
             for p, kind in zip(plan.parameters, kinds, strict=True)
         ]
-        said = f"{plan.title} takes {len(words)} arguments ({', '.join(map(str, plan.parameters))})"
+        words[: len(values)] = options.arguments
+        said = f"{plan.title} takes {len(words)} arguments ({', '.join(map(str, plan.parameters))}), got {len(values)}"
         raise LaunchError(f"{said}\n  write:  {options.parser.prog} {options.file} {' '.join(words)}")
     if not hasattr(kernel, "source"):  # CUDA C++ has been compiled for them
         more |= {"entry": options.entry, "arch": options.arch}
-    return launch(kernel, options.grid, options.block, *values, **more), values
+    before = COMMAND.set(options.arguments)
+    try:
+        return launch(kernel, options.grid, options.block, *values, **more), values
+    finally:
+        COMMAND.reset(before)
 
 
 # -- what is printed ---------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ptxlab.cli.run import bench_file, build, names_file, only_for_files, print_json, run_kernel
-from ptxlab.cli.usage import Parser
+from ptxlab.cli.usage import Parser, plain_warnings
 from ptxlab.errors import PtxlabError, optional
 from ptxlab.version import __version__
 
@@ -38,7 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
     options.more = more
     try:
-        status: int = options.run(options)
+        with plain_warnings():
+            status: int = options.run(options)
     except PtxlabError as error:
         print(f"ptxlab: {error}", file=sys.stderr)
         return 2

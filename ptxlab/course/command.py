@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ptxlab.cli.usage import Parser
 from ptxlab.errors import PtxlabError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="ptxlab course", description="Exercises, notebooks for a class, its marks.")
+    parser = Parser(prog="ptxlab course", description="Exercises, notebooks for a class, its marks.")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     listed = commands.add_parser("list", help="the exercises")
     listed.set_defaults(run=_list)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import os
 import re
@@ -320,6 +321,12 @@ def _host_code(source: str, file: str, log: str) -> CompileError | None:
     return CompileError(what, line=line, source=source.split("\n")[line - 1], file=file, hint=hint, log=log)
 
 
+_HEADERS = {"half": "cuda_fp16.h", "bfloat": "cuda_bf16.h", "fp": "cuda_fp8.h"}
+"""Where types are declared."""
+_WORDS = "threadIdx blockIdx blockDim gridDim warpSize __syncthreads __syncwarp __shfl_sync __shfl_xor_sync".split()
+"""Names of CUDA C++ that are misspelt."""
+
+
 def _error(log: str, source: str, file: str) -> CompileError:
     """The compiler's words, which show line and caret, and what to do where they leave that open."""
     if (host := _host_code(source, file, log)) is not None:
@@ -327,11 +334,21 @@ def _error(log: str, source: str, file: str) -> CompileError:
     at = re.search(rf"{re.escape(file)}\((\d+)\)", log)
     line = int(at[1]) if at else 0
     hint = ""
-    missing = re.search(r'could not open source file "([^"]+)"', log)
+    missing = re.search(r'(?:could not|cannot) open source file "([^"]+)"', log)
+    unknown = re.search(r'identifier "(\w+)" is undefined', log)
     if missing and not include_folders():
         hint = f"CUDA's headers are in wheels of their own: {INSTALL_HEADERS}"
     elif missing:
         hint = f"{missing[1]} is not among CUDA's device headers; NVRTC compiles device code only"
+        hint += f"\n          leave it out, or say where it is: options=['-I/folder/of/{os.path.basename(missing[1])}']"
+    elif "unrecognized option" in log:
+        hint = "options are those of NVRTC; leave out those of nvcc alone, such as -O3 and -o"
+    elif unknown and (header := _HEADERS.get(unknown[1].strip("_").removeprefix("nv_").rstrip("1234567890"))):
+        hint = f"#include <{header}>"
+    elif unknown and (
+        close := difflib.get_close_matches(unknown[1], {*_WORDS, *re.findall(r"\w+", source)} - {unknown[1]}, 1)
+    ):
+        hint = f"did you mean {close[0]}?"
     elif "invalid value for --gpu-architecture" in log:
         hint = "this compiler takes sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120 and others from sm_75 on"
     elif "without execution space annotations" in log:

@@ -31,8 +31,8 @@ class Lines(NamedTuple):
 
 # The name, what it takes, PTX, the builder. `old` and `y` are results.
 _TABLE = """\
-threadIdx | | %tid | k.tid
-blockIdx | | %ctaid | k.ctaid
+threadIdx thread | | %tid | k.tid
+blockIdx block | | %ctaid | k.ctaid
 blockDim | | %ntid | k.ntid
 gridDim | | %nctaid | k.nctaid
 program_id | axis | %ctaid.x | k.ctaid.x
@@ -81,6 +81,11 @@ log2f | x | lg2.approx.f32 y, x; | k.log2(x)
 logf __logf log | x | lg2.approx.f32 t, x; mul.f32 y, t, 0.6931471805599453; | k.log2(x) * 0.6931471805599453
 sinf __sinf | x | sin.approx.f32 y, x; | k.sin(x)
 cosf __cosf | x | cos.approx.f32 y, x; | k.cos(x)
+powf pow | a x | lg2.approx.f32 t, a; mul.f32 t, t, x; ex2.approx.f32 y, t; | k.exp2(k.log2(a) * x)
+floorf floor | x | cvt.rmi.f32.f32 y, x; | k.cvt(f32, x, rnd="rmi")
+ceilf ceil | x | cvt.rpi.f32.f32 y, x; | k.cvt(f32, x, rnd="rpi")
+rintf rint round | x | cvt.rni.f32.f32 y, x; | k.cvt(f32, x, rnd="rni")
+truncf trunc | x | cvt.rzi.f32.f32 y, x; | k.cvt(f32, x, rnd="rzi")
 tanhf | x | tanh.approx.f32 y, x; | k.tanh(x)
 clock | | mov.u32 y, %clock; | k.clock
 clock64 | | mov.u64 y, %clock64; | k.clock64
@@ -88,11 +93,13 @@ __trap | | trap; | k.trap()
 assert | c | @!c trap; | with k.if_(~c): k.trap()
 for range | n | | with k.loop(n) as i:
 elif else_if if_else endif end_if | | | with k.else_():
-const constant literal | x | | k.mov(x, u32)
+const constant literal | x | mov.f32 y, x; | k.mov(x, f32)
+zeros empty fill | count | | k.vars(f32, count, 0.0)
+return | | ret; | k.ret()
 cast convert astype | x type | | k.cvt(type, x)
 where | c a b | | k.select(c, a, b)
 reg register declare let | type | | k.var(type, 0)
-shared_array shared_memory alloc_shared | type count | | k.shared(type, count)
+__shared__ shared_array shared_memory alloc_shared | type count | | k.shared(type, count)
 goto label | name | | with k.if_(c):
 print printf | | | pl.debug(f, grid, block, ...)
 """

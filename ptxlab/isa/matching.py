@@ -137,7 +137,9 @@ def _refusal(opcode: str) -> tuple[str, str, int, int]:
     first, *words = opcode.split(".")
     entries = entries_near(opcode)
     if not entries:
-        return f"unknown instruction {first!r}", "", 0, len(first)
+        from ptxlab.options import meant  # here, as only mistakes need it
+
+        return f"unknown instruction {first!r}{meant(first, TABLE)}", "", 0, len(first)
     starts = [len(first) + 1 + sum(len(w) + 1 for w in words[:k]) for k in range(len(words) + 1)]
     missing = [_missing(entry, words) for entry in entries]
     if any(missing):

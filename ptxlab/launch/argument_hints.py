@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import linecache
+import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextvars import ContextVar
 from types import FrameType
 from typing import Any
 
@@ -15,11 +17,15 @@ from ptxlab.launch.buffers import DeviceBuffer
 
 _LAUNCH = "launch", "ptxlab.launch.run"
 _PLACES = ast.Name | ast.Attribute | ast.Subscript
+COMMAND: ContextVar[Sequence[str]] = ContextVar("COMMAND", default=())
+"""The words of a command line, where the arguments of `launch` are made of these."""
 
 
 def written(at: int, name: str) -> str:
     """The expression of the kernel's argument number `at`, from 0 on, in the call of `launch` that is running; of
     `pl.const(x)` that is `x`. Where there is no telling, as for `*args`, the parameter's name."""
+    if at < len(words := COMMAND.get()):
+        return f"np.load({words[at]!r})" if words[at].endswith(".npy") else words[at]
     call = _running()
     if call is None or any(isinstance(argument, ast.Starred) for argument in call.args) or at + 3 >= len(call.args):
         return name
@@ -71,6 +77,11 @@ def cast(name: str, dtype: str, value: Any) -> str:
     """The line that makes an argument an array of another type. name: how it is written, dtype: numpy's, value: the
     argument."""
     kind = f"np.{dtype}" if hasattr(np, dtype) else f"ml_dtypes.{dtype}"
+    if COMMAND.get() and not name.startswith("np.load("):
+        word = dtype.replace("uint", "u").replace("int", "s").replace("float", "f")
+        return re.sub(r"\w+(?=\[)", word, name)
+    if COMMAND.get():
+        return f"np.save({name[8:-1]}, {name}.astype({kind}))"
     if isinstance(value, DeviceBuffer):
         write = f"pl.to_device({name}.copy_to_host().astype({kind}))"
     elif hasattr(value, "copy_"):
@@ -83,6 +94,11 @@ def cast(name: str, dtype: str, value: Any) -> str:
     else:
         write = f"{name}.astype({kind})"
     return f"{name} = {write}    # before the launch" if _assignable(name) else write
+
+
+def as_whole(name: str, value: Any) -> str:
+    """The line that makes a whole number of an argument."""
+    return f"{int(value)}" if COMMAND.get() else f"int({name.strip('()')})"
 
 
 def _call(user: FrameType) -> ast.Call | None:

@@ -18,8 +18,8 @@ import numpy as np
 
 from ptxlab.errors import LaunchError, warn
 from ptxlab.foreign_arrays import BUFFERS, as_numpy
-from ptxlab.launch.argument_hints import cast, in_copy, in_order
-from ptxlab.launch.buffers import Array, Const, DeviceBuffer, OneWay, Out, as_numbers, is_number
+from ptxlab.launch.argument_hints import as_whole, cast, in_copy, in_order
+from ptxlab.launch.buffers import Array, Const, DeviceBuffer, OneWay, Out, as_numbers, byte_order, is_number
 from ptxlab.launch.parameters import Bound, Name, Parameter, Where
 
 if TYPE_CHECKING:
@@ -204,7 +204,9 @@ def _bind_bytes(where: Where, p: Parameter, raw: bytes) -> Bound:
 
 def _bind_array(where: Where, p: Parameter, value: Const | Out | DeviceBuffer | Array) -> Bound:
     if p.pointer is False or p.array or p.size != 8 or p.type[0] == "f":
-        raise LaunchError(f"{where}: expected {_wanted(p)}, got {_show(value)}")
+        one = isinstance(value, np.ndarray) and value.size == 1 and not p.array and where.written.isidentifier()
+        line = f"\n  write:  {where.written}.item()" if one else ""
+        raise LaunchError(f"{where}: expected {_wanted(p)}, got {_show(value)}{line}")
     if isinstance(value, DeviceBuffer):
         if value.freed:
             raise LaunchError(f"{where}: the buffer was freed at {value.freed_at}")
@@ -235,7 +237,7 @@ def _check_dtype(where: Where, p: Parameter, dtype: np.dtype[Any], value: Any) -
         if dtype.kind in "iufc":
             copy = f"np.asarray({{}}, np.{dtype.newbyteorder('=')})"
             line = "\n" + in_copy(where.written, copy, back=not isinstance(value, Const))
-        raise LaunchError(f"{where}: expected numbers in native byte order, got {_show(value)}{line}")
+        raise LaunchError(f"{where}: expected numbers{byte_order(dtype)}, got {_show(value)}{line}")
     if p.element and not _holds(p.element, dtype):
         kind = ELEMENTS.get(p.element, ("",))[0]
         write = f"\n  write:  {cast(where.written, kind, value)}" if kind else ""
@@ -350,8 +352,10 @@ def _pack(where: Where, p: Parameter, value: Any) -> bytes:
 
 
 def _misfit(where: Where, p: Parameter, value: Any) -> LaunchError:
-    whole = p.type[0] in "us" and p.pointer is False and isinstance(value, float | str)
-    line = f"\n  write:  int({where.written.strip('()')})" if whole else ""
+    whole = p.type[0] in "us" and p.pointer is False and isinstance(value, float | str | np.integer | np.floating)
+    line = f"\n  write:  {as_whole(where.written, value)}" if whole else ""
+    if p.type in ("f32", "f64") and isinstance(value, np.integer | np.floating):
+        line = f"\n  write:  float({where.written})"
     return LaunchError(f"{where}: expected {_wanted(p)}, got {_show(value)}{line}")
 
 

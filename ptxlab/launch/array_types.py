@@ -143,7 +143,7 @@ def _no_floats(b: Bound, own: str, taken: str, elements: bool) -> bool:
         return elements and _element(b)[0] != _BYTES[taken]
     if own:
         seen = np.abs(held.view(np.float32)) if (own, taken) == ("f64", "f32") else np.zeros(2, np.float32)
-        packed = bool(seen[::2].any()) and bool(((seen == 0) | ((seen > 1e-12) & (seen < 1e12))).all())
+        packed = bool((seen[::2] != 0).any()) and bool(((seen == 0) | ((seen > 1e-12) & (seen < 1e12))).all())
         return own != taken and not packed
     import ml_dtypes
 

@@ -146,13 +146,18 @@ class DeviceBuffer:
 
     def read_back(self) -> None:
         """The host reads it: warns of elements that a launch with initcheck has stored without a value."""
-        of, (start, count) = self._of if isinstance(self, _Slice) else self, self._bytes
+        of, (start, count) = self.whole, self._bytes
         if of.record is None or of.host:
             return
         lost = (of.record[start : start + count] == WITHOUT).reshape(-1, self.dtype.itemsize).any(axis=1)
         if lost.any():
             says = f"{lost.sum()} of {lost.size} elements of {self.name or 'a device buffer'} have no value"
             warnings.warn(f"{says}: a kernel stored values there that it had read from unwritten memory", stacklevel=3)
+
+    @property
+    def whole(self) -> DeviceBuffer:
+        """The buffer that this is, or is a slice of."""
+        return self._of if isinstance(self, _Slice) else self
 
     @property
     def _bytes(self) -> tuple[int, int]:
@@ -228,7 +233,7 @@ class _Slice(DeviceBuffer):
     """A part of a buffer, from byte `start` on."""
 
     def __init__(self, of: DeviceBuffer, start: int, shape: tuple[int, ...]) -> None:
-        self._of: DeviceBuffer = of._of if isinstance(of, _Slice) else of
+        self._of: DeviceBuffer = of.whole
         self._start: int = start + (of._start if isinstance(of, _Slice) else 0)
         self.shape, self.dtype, self.device, self.name = shape, of.dtype, of.device, of.name
         self.nbytes = math.prod(shape) * self.dtype.itemsize
@@ -336,7 +341,7 @@ def to_device(array: Array, *, device: str = "auto") -> DeviceBuffer:
         raise LaunchError(f"array: expected a numpy array, got {type(array).__name__} {array!r}") from None
     if not is_number(array.dtype):
         given = f"an array of {array.dtype} {list(array.shape)}{as_numbers('array', array.dtype)}"
-        raise LaunchError(f"array: expected numbers in native byte order, got {given}")
+        raise LaunchError(f"array: expected numbers{byte_order(array.dtype)}, got {given}")
     buffer = _made(array.shape, array.dtype, device)
     buffer.copy_from_host(array)
     return buffer
@@ -379,14 +384,24 @@ def is_number(dtype: np.dtype[Any]) -> bool:
     return dtype.isnative and (dtype.kind in "biufc" or (dtype.kind == "V" and dtype.type is not np.void))
 
 
+def byte_order(dtype: np.dtype[Any]) -> str:
+    """What is expected of numbers that are not `is_number`."""
+    return " in native byte order" if dtype.kind in "iufc" else ""
+
+
 def as_numbers(name: str, dtype: np.dtype[Any], wanted: Sequence[str] = ()) -> str:
-    """The line to write for an array that is not numeric but whose bytes can be viewed as numbers: of the type wanted,
-    where elements are several of these."""
+    """What an array holds that is not numeric, and the line to write that makes numbers of it, or of its bytes; of the
+    type wanted, where that is known."""
+    if dtype.kind in "OSTU":
+        what = "Python objects" if dtype.kind == "O" else "strings"
+        kind = next((kind for kind in wanted if hasattr(np, kind)), "float32")
+        return f", which holds {what}\n  write:  {name}.astype(np.{kind})    # if each of them is a number"
     if dtype.hasobject or dtype.kind in "biufc":
         return ""
     fitting = [kind for kind in wanted if hasattr(np, kind) and dtype.itemsize % np.dtype(kind).itemsize == 0]
     kind = (fitting or ["int64" if dtype.kind in "mM" else "uint8"])[0]
-    return f"\n  write:  {name}.view(np.{kind})"
+    field = f"    # its bytes; one field: {name}[{dtype.names[0]!r}].copy()" if dtype.names else ""
+    return f"\n  write:  {name}.view(np.{kind}){field}"
 
 
 def memory_of(device: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ptxlab.launch.buffers import Array, DeviceBuffer
+from ptxlab.names import source_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,4 +85,4 @@ class Where(NamedTuple):
         return written(self.at, self.parameter.name)
 
     def __str__(self) -> str:
-        return f"{self.kernel}, argument {self.at + 1} ({self.parameter})"
+        return f"{source_name(self.kernel)}, argument {self.at + 1} ({self.parameter})"

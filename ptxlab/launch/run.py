@@ -395,11 +395,14 @@ def _run_on_cpu(
         if b.variable and allocation is not None:
             objects[p.name] = functools.partial(_object, allocation.address, b.staged)
             continue
-        params += bytes(-len(params) % p.align) + value
-    buffers = []
+        params += bytes(-len(params) % p.align)
+        memory.arguments[len(params)] = p.name
+        params += value
+    buffers, given = [], {b.buffer.whole: b.parameter.name for b in bound if b.buffer is not None}
     for buffer in cpu_buffers():  # after the arrays, which lie below them
         data = np.zeros(buffer.nbytes, np.uint8) if buffer.freed else buffer.data
-        lying = memory.place(buffer.address, data, buffer.name, space)
+        lying = memory.place(buffer.address, data, buffer.name or given.get(buffer, ""), space)
+        lying.itemsize = buffer.dtype.itemsize
         lying.freed, lying.freed_at, lying.host = buffer.freed, buffer.freed_at, buffer.host
         lying.written = None if buffer.freed else buffer.written(known="initcheck" in options["checks"])
         buffers.append((buffer, lying))

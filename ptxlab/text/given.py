@@ -16,17 +16,19 @@ _LANGUAGES = {
     "a CUDA program": r"<<<|\bcuda(Malloc|Memcpy|DeviceSynchronize)|^\s*int\s+main\s*\(",
     "CUDA C++": r"\b__(global|device|shared)__\b|^\s*#\s*include|\b(thread|block)Idx\b",
     "Python": r"^\s*(@\w|import \w|from [\w.]+ import|def \w+\()",
-    "SASS, which is machine code": r"/\*[0-9a-f]{4,}\*/",
+    "SASS, which is machine code": r"/\*[0-9a-f]{4,}\*/|^\s*[A-Z][A-Z0-9]+(\.\w+)* U?R\d+, ",
+    "C": r"^\s*(__kernel\s+)?(void|int|float|double)\s+\w+\s*\(",
 }
 _WRITE = {
     "a CUDA program": "pl.cuda(source), with the __global__ and __device__ functions only (in a notebook: %%cuda)",
     "CUDA C++": "pl.cuda(source)  (in a notebook: %%cuda)",
+    "C": "pl.cuda(source), with __global__ before the function",
     "Python": "pl.builder.kernel(f), with the function f itself",
     "LLVM IR": "llc -mcpu=sm_80 kernel.ll -o kernel.ptx",
     "a cubin, which is machine code": "nvcc -ptx kernel.cu, and its text",
     "SASS, which is machine code": "nvcc -ptx kernel.cu, and its text",
 }
-CUDA = ("CUDA C++", "a CUDA program", "a text that is not PTX")
+CUDA = ("CUDA C++", "C", "a CUDA program", "a text that is not PTX")
 """What `given` says of texts that may be CUDA C++."""
 _DRIVEN = {"numba": "with pl.numba(): kernel[blocks, threads](x, y)", "triton": "with pl.triton(): kernel[grid](x, y)"}
 """Libraries whose kernels run unchanged."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
+import unicodedata
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -146,4 +147,9 @@ def _other(text: str, source: Source, line: int, column: int) -> str:
         raise source.error("a preprocessor line; run the C preprocessor over the file first", line, column)
     if first == ".":
         raise source.error("a dot needs a name after it: a directive, a type or a modifier", line, column)
-    raise source.error(f"PTX has no character {first!r}", line, column)
+    if first == "`":
+        raise source.error("this line is of Markdown, not of PTX; leave it out", line, column)
+    plain = {"\u2212": "-", "\ufeff": ""}.get(first, unicodedata.normalize("NFKC", first))
+    row, alike = source.line(line), plain == "" or (len(plain) == 1 and plain in " ,;:.-+[]{}()%@!")
+    hint = (row[: column - 1] + plain + row[column:]).strip() if alike else ""
+    raise source.error(f"PTX has no character {first!r}", line, column, hint=hint)

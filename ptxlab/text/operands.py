@@ -167,6 +167,8 @@ class Operands:
             token, last = self.tokens[self.at], self.tokens[self.at - 1]
             more = token.text in (".param", ".reg") or (token.line == last.line and token.kind in ("word", "number"))
             what = f"',' or {closing!r} for the {opening.text!r} of {self.place(opening)}"
+            if token.text == ";" and self.text(1) in (".param", ".reg"):
+                raise self.error(f"expected {what}; found ';'", hint=self.instead(token, ","))
             raise self.missing(what, "," if more else closing)
         self.at += 1
         self.depth -= 1

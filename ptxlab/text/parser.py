@@ -280,6 +280,12 @@ class _Parser(Directives):
             return self.missing(f"operands or ';' after {opcode}", ";")
         if token.text == ":":
             return self.error(f"expected ';' after the operands of {opcode}; found ':'", hint=self.instead(token, ";"))
+        first, line = last.text.partition(".")[0], self.source.line(last.line)
+        if self.at == behind + 1 and last.line == token.line and first in TABLE:
+            return self.error(f"expected ':' after the label {opcode}; found {shown(last)}", last, f"{opcode}:")
+        if self.at == behind + 1 and any(first in slot.choices for e in TABLE.get(opcode, ()) for slot in e.slots):
+            joined = line[: last.column - 1].rstrip() + "." + line[last.column - 1 :]
+            return self.error(f"dots join the words of an opcode: {opcode}.{last.text}", last, joined.strip())
         if token.line == last.line and (token.kind in ("word", "number") or token.text in ("[", "{")):
             return self.missing(f"',' or ';' after {last.text!r}", ",")
         return self.missing(f"';' after the operands of {opcode}", ";")

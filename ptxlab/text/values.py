@@ -171,7 +171,9 @@ def wrong_kind(found: Form, k: int, spec: OperandSpec, operand: Operand, find: F
     if isinstance(operand, Address):
         type_ = found.type if str(found.type) in types.WIDTH else "b32"
         first = found.op.operands[k].role != "dst" if k < len(found.op.operands) else True
-        access = f"ld.global.{type_} %x, {operand};" if first else f"st.global.{type_} {operand}, %x;"
+        variable = find(operand.base.text) if isinstance(operand.base, Name) else None
+        space = variable.space if variable is not None and variable.space in ("shared", "local", "const") else "global"
+        access = f"ld.{space}.{type_} %x, {operand};" if first else f"st.{space}.{type_} {operand}, %x;"
         return Misfit(k, f"{found.opcode} takes no address in brackets here, found {operand}", before=access)
     braces = len(operand.elements) if isinstance(operand, Vector) else 0
     uncounted = found.op.does in (Action.LOAD_SURFACE, Action.STORE_SURFACE) and braces in (1, 2, 4)

@@ -192,6 +192,8 @@ def _branch(word: str, rest: str, type_of: TypeOf) -> str:
         return "loop: // at the end: bra loop;"
     if re.search(r"\b(?:return|ret)$", rest):
         return f"{test}@{negated or ''}{p} ret;"
+    if jump := re.search(r"\b(?:bra|goto)\s+([\w$]+)$", rest):
+        return f"{test}@{negated or ''}{p} bra {jump[1]};"
     p = p if negated else f"!{p}"
     loop, again = ("loop: ", "bra loop; ") if word == "while" else ("", "")
     return f"{loop}{test}@{p} bra done; // at the end: {again}done:"

@@ -29,6 +29,9 @@ REGISTER = "is a register, which has a value only when the kernel runs"
 DECIDES = "is evaluated when the kernel is built"
 ONE_LOOP = "k.loop takes one argument without a name: where the loop stops"
 KEYWORDS = ": modifiers and types are arguments"
+PYTHON = "a register has a value only when the kernel runs; Python says: "
+LD = "ld{.weak}{.space}{.cop}{.level1}{.L2::cache_hint}{.prefetch}.vec.type  d:vec, [a]{, policy:b64}"
+MATHEMATICS = "Python's mathematics works when the kernel is built"
 ATOM = "atom{.order}{.scope}{.space}.operation{.L2::cache_hint}.type  d, [a], b{, policy:b64}"
 
 
@@ -89,8 +92,19 @@ MISTAKES = [
      "with k.loop(n) as i:"),
     ("acc = k.vars(f32, 4, 0.0)\n«acc[n]»", f"%n {REGISTER}; a Python list is indexed when the kernel is built",
      "tile = k.shared(f32, n)"),
-    ("«math.exp(x)»", f"%x {REGISTER}; Python's mathematics works when the kernel is built",
-     "k.sqrt(x), k.exp2(x), ..."),
+    ("«math.exp(x)»", f"%x {REGISTER}; {MATHEMATICS}", "k.exp2(x * 1.4426950408889634)"),
+    ("«float(k.tid.x)»", f"%tid_x {REGISTER}; {MATHEMATICS}", "k.cvt(f32, k.tid.x)"),
+    ("«k.tid.x()»", "`k.tid.x` is a register, not a function", "k.tid.x"),
+    ("«p(n + 1)»", "`p` is a pointer, not a function", "p[n + 1]"),
+    ("«round(x)»", f"{PYTHON}type f32 doesn't define __round__ method", 'k.cvt(f32, x, rnd="rni")'),
+    ("«f32(n)»", "`f32` is a type, not a function", "k.cvt(f32, n)"),
+    ("«k.exit»", "a method that is not called writes nothing", "k.exit()"),
+    ("«k.shared(float, 4)»", "expected a type (f32, u32, ...), found <class 'float'>", "f32"),
+    ("«k.__shared__»(f32, 4)", "k has no `__shared__`", "k.shared(f32, 4)"),
+    ("«k.ld(p, 4)»", "ld needs .vec here, one of .v2 .v4", f"syntax: {LD}\n  write:  k.load(p, 4)"),
+    ("«p - n»", "no instruction subtracts from a pointer", "p + (0 - k.cvt(s32, n))"),
+    ('«k.op("addd.f32", x, x)»', "unknown instruction 'addd'; did you mean add?", ""),
+    ("k.op(«add».f32, x, x)", "`add` is not a Python name here; use the builder's own", 'k.op("add.f32")'),
     ("with k.if_(n > 3):\n    p[0] = 1.0\np[1] = 2.0\nwith «k.else_()»:\n    p[0] = 2.0",
      "k.else_() must follow its `with k.if_(...)` directly; an instruction was emitted between this `else_` "
      "and its `if_`",
@@ -298,6 +312,11 @@ def test_what_is_no_mistake() -> None:
 
     assert "%score_3, 0f3F800000;" in f.ptx
     assert "%difference, %old, %row_max;" in f.ptx
+
+
+def test_a_kernel_returns_nothing() -> None:
+    said = refused("def f(k, x: f32):\n    return x * 2.0")
+    assert "a kernel returns nothing, f returns <f32 `x * 2.0`>; a result is stored\n" in said
 
 
 def test_a_register_of_another_kernel() -> None:

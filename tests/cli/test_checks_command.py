@@ -102,6 +102,8 @@ def test_arguments_of_the_command(tmp_path: Path) -> None:
     assert argument("i16[2,3]=-7").tolist() == argument("s16[2,3]=-7").tolist() == [[-7, -7, -7], [-7, -7, -7]]
     assert argument("f32[4]", 1).dtype == np.float32
     assert argument("out:f32[4]").shape == (4,)
-    with pytest.raises(pl.LaunchError) as error:
-        argument("hello")
-    assert str(error.value) == ("hello: expected a number, an array such as f32[256] or out:f32[256], or a .npy file")
+    for text, write in (("hello", ""), ("out=float[4][8]", "\n  write:  out:f32[4,8]")):
+        with pytest.raises(pl.LaunchError) as error:
+            argument(text)
+        says = "expected a number, an array such as f32[256] or out:f32[256], or a .npy file"
+        assert str(error.value) == f"{text}: {says}{write}"

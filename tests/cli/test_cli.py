@@ -143,7 +143,7 @@ def test_run_fails_when_out_of_tolerance(capsys, monkeypatch):
             "bench decode",
             "decode: bench times prefill kernels; `python -m benchmarks.gpu.decode` those for decode",
         ),
-        ("isa fmaa", "unknown instruction 'fmaa'"),
+        ("isa fmaa", "unknown instruction 'fmaa'; did you mean fma?"),
     ],
 )
 def test_errors_are_one_line_and_status_2(capsys, argv, message):
@@ -152,11 +152,18 @@ def test_errors_are_one_line_and_status_2(capsys, argv, message):
 
 
 @pytest.mark.parametrize(
-    ("argv", "says"), [(["dance"], "usage: ptxlab"), (["list", "--jason"], "no option --jason; did you mean --json?")]
+    ("argv", "says"),
+    [
+        ("dance", "usage: ptxlab"),
+        ("chek k.ptx", "there is no command 'chek'; did you mean check?"),
+        ("scalar --causal", "there is no command 'scalar'\n  write:  ptxlab run scalar"),
+        ("course grad marks", "there is no command 'grad'; did you mean grade?"),
+        ("list --jason", "no option --jason; did you mean --json?"),
+    ],
 )
 def test_what_is_no_command_shows_the_usage(capsys, argv, says):
     with pytest.raises(SystemExit) as caught:
-        cli.main(argv)
+        cli.main(argv.split())
     assert caught.value.code == 2
     assert says in capsys.readouterr().err
 

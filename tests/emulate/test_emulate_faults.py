@@ -53,11 +53,13 @@ MEMCHECK = {
     ),
     "misaligned": (
         "add.u64 %rd5, %rd3, 2;\n    ld.global.u32 %r5, [%rd5];", (0, 0, 0), OUT + 2,
-        f"memcheck: load of 4 bytes at {OUT + 2:#x}: misaligned, the address must be a multiple of 4",
+        f"memcheck: load of 4 bytes at {OUT + 2:#x}: misaligned, the address must be a multiple of 4; "
+        f"byte 2 of 'out' (128 bytes at {OUT:#x})",
     ),
     "misaligned vector": (
         "ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1+8];", (0, 0, 0), OUT + 8,
-        f"memcheck: load of 16 bytes at {OUT + 8:#x}: misaligned, the address must be a multiple of 16",
+        f"memcheck: load of 16 bytes at {OUT + 8:#x}: misaligned, the address must be a multiple of 16; "
+        f"byte 8 of 'out' (128 bytes at {OUT:#x}); elements 2 to 5 of 'out', which has 32 (of 4 bytes)",
     ),
     "null": (
         "mov.u64 %rd5, 0;\n    st.global.u8 [%rd5], %r1;", (0, 0, 0), 0,
@@ -134,6 +136,8 @@ WRONG = [  # %rd5 is the address of `tile`
      "write ld.u32, which takes a generic address"),
     ("mov.u32 %r5, tile; ld.shared.u32 %r5, [%r5+-4];", "4 bytes before 'tile' (100 bytes at 0x0); "
      "element -1 of 'tile', which has 25 (of 4 bytes)", ""),
+    ("mov.u32 %r5, tile; ld.shared.u32 %r5, [%r5+6];", "misaligned, the address must be a multiple of 4; the block's "
+     "shared memory is 100 bytes at 0x0; byte 6 of 'tile' (100 bytes at 0x0)", ""),
     ("mov.u64 %rd5, 4096; ld.global.u32 %r5, [%rd5];", "near no array", ""),
     ("mov.u64 %rd5, x; ld.global.u32 %r5, [%rd5];", "the address of the parameter 'x', not its value",
      "write ld.param.u64, which loads its value"),
@@ -208,10 +212,13 @@ def test_memory_is_as_the_kernel_left_it_after_a_fault(engine: str) -> None:
     data = np.zeros(32, np.uint32)
     out = memory.allocate(128, "out", data)
     text = parse(kernel("st.global.u32 [%rd3], 7;\n    bar.sync 0;\n    ld.global.u32 %r5, [%rd2];"))
-    params = np.array([out.address, 0], np.uint64).tobytes()
-    for _ in range(2):
+    for x, says in (
+        (0, "a null pointer; .* 'x', which is 0 \\(None\\)"),
+        (1 << 50, "no array; .* 'x', which is 0x4000000000000"),
+    ):
+        params = np.array([out.address, x], np.uint64).tobytes()
         data[:] = 0
-        with pytest.raises(DeviceFault):
+        with pytest.raises(DeviceFault, match=says):
             execute(text, "k", engine=engine, grid=(1,), block=(32,), params=params, memory=memory, workers=1)
         assert (data == 7).all()
         assert memory.live() == [out]

@@ -335,7 +335,8 @@ MEMCHECK = {
         f"{ROWS}@%p1 add.u32 %r8, %r8, 8;\n    {LD} {{%r10, %r11, %r12, %r13}}, [%r8];",
         9,
         TILE + 152,
-        f"load of 16 bytes at {TILE + 152:#x}: misaligned, the address must be a multiple of 16",
+        f"load of 16 bytes at {TILE + 152:#x}: misaligned, the address must be a multiple of 16; the block's shared "
+        f"memory is 8192 bytes at {TILE:#x}; byte 152 of 'tile' (8192 bytes at {TILE:#x})",
     ),
     "all rows at one bad place": (
         f"{ROWS}{LD} {{%r10, %r11, %r12, %r13}}, [%r7+8192];",
@@ -361,7 +362,9 @@ MEMCHECK = {
         f"{WLOAD}.shared.f16 {EIGHT}, [tile], 20;",
         4,
         TILE + 40,
-        f"load of 16 bytes at {TILE + 40:#x}: misaligned, the address must be a multiple of 16",
+        f"load of 16 bytes at {TILE + 40:#x}: misaligned, the address must be a multiple of 16; the block's shared "
+        f"memory is 8192 bytes at {TILE:#x}; byte 40 of 'tile' (8192 bytes at {TILE:#x}); elements 20 to 27 of "
+        "'tile', which has 4096 (of 2 bytes)",
     ),
     "cp.async from behind the end": (
         f"{ROWS}cvt.u64.u32 %rd5, %r8;\n    add.u64 %rd5, %rd5, %rd2;\n    "
@@ -374,7 +377,8 @@ MEMCHECK = {
         f"{ROWS}cp.async.ca.shared.global [%r8], [%rd2+4], 8;",
         0,
         X + 4,
-        f"load of 8 bytes at {X + 4:#x}: misaligned, the address must be a multiple of 8",
+        f"load of 8 bytes at {X + 4:#x}: misaligned, the address must be a multiple of 8; byte 4 of 'x' "
+        f"(256 bytes at {X:#x})",
     ),
     "cp.async to behind the end": (
         f"{ROWS}cp.async.ca.shared.global [%r8+8188], [%rd2], 4;",

@@ -14,6 +14,10 @@ def test_every_public_name_is_there(name):
 
 
 def test_an_unknown_name():
-    with pytest.raises(AttributeError) as caught:
-        _ = pl.lunch
-    assert str(caught.value) == "module 'ptxlab' has no attribute 'lunch'; did you mean launch?"
+    for name, meant in (
+        ("lunch", "; did you mean launch?"),
+        ("kernel", "\n  write:  from ptxlab.builder import kernel"),
+    ):
+        with pytest.raises(AttributeError) as caught:
+            getattr(pl, name)
+        assert str(caught.value) == f"module 'ptxlab' has no attribute {name!r}{meant}"

@@ -60,6 +60,7 @@ ERRORS = {
     "comment without an end": (".version 8.0\n/* note", "2:1+2", "this comment is never closed", "*/"),
     "string without an end": ('.file 1 "a.cu\n', "1:9+5", "this string is not closed on its line", '"a.cu"'),
     "character that ptx does not have": (in_body("\tadd.s32 %r1, %r2, 4\u00b2;"), "5:21", "PTX has no character '²'"),
+    "apart": (in_body("\tmov u32 %r1, 1;"), "5:6+3", "dots join the words of an opcode: mov.u32", "mov.u32 %r1, 1;"),
     "dot alone": (in_body("\tadd..s32 %r1;"), "5:5", "a dot needs a name after it: a directive, a type or a modifier"),
     "preprocessor line": ("#define N 4\n", "1:1", "a preprocessor line; run the C preprocessor over the file first"),
     "comma missing between parameters": (".entry k(.param .u64 p .param .u32 n) {}", "1:24+6",

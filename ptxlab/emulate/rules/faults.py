@@ -15,7 +15,7 @@ from ptxlab.emulate.rules.memcheck import FREED, MISALIGNED, READ_ONLY, VALID, j
 from ptxlab.emulate.rules.warp_positions import Place, StoppedThread, in_words, positions, ranges
 from ptxlab.emulate.rules.wrong_addresses import WrongAddress
 from ptxlab.emulate.runtime import state as S
-from ptxlab.emulate.runtime.memory import elements, memory_map
+from ptxlab.emulate.runtime.memory import distance, elements, memory_map
 from ptxlab.emulate.runtime.report import unravel
 from ptxlab.errors import DeviceFault, LaunchKeyboardInterrupt, PtxError, UnsupportedInstruction
 from ptxlab.isa.convert import PEER
@@ -93,8 +93,6 @@ class FaultingThread(StoppedThread):
             return freed(program, reach, address, size), ""
         if fragment and where == S.LOCAL:
             return "each thread has local memory of its own, a matrix must be where all lanes see it", ""
-        if verdict == MISALIGNED:
-            return f"misaligned, the address must be a multiple of {align}", ""
         if verdict == READ_ONLY:
             of_array = "" if where == S.PARAM else f"{live[index].name!r} is read-only"
             return of_array or "the kernel's parameters are read-only", ""
@@ -118,7 +116,9 @@ class FaultingThread(StoppedThread):
         elif where == S.PARAM:
             text = f"the kernel's parameters take {program.param_size} bytes"
         else:
-            text = self.memory.describe(address, size, wrong.array(), wrong.element)
+            text = self.memory.describe(address, size, wrong.array(), wrong.element) + wrong.argument()
+        if verdict == MISALIGNED:
+            text = f"misaligned, the address must be a multiple of {align}; {text}"
         return text + (f"; {explained.text}" if explained.text else ""), hint
 
 
@@ -158,16 +158,13 @@ def _outside(space: str, text: str, address: int, size: int, wrong: WrongAddress
     address -= 1 << bits if address >> (bits - 1) else 0
     program, room = wrong.at.program, wrong.at.launch.shared
     if space == "shared" and program.dynamic_names and address >= program.dynamic_start:
-        text += f"; {address - program.dynamic_start - room} bytes past the end of "
-        text += " and ".join(map(repr, program.dynamic_names))
+        text += f"; {distance(address - program.dynamic_start, room)} {' and '.join(map(repr, program.dynamic_names))}"
         text += f", dynamic shared memory of {room} bytes at {program.dynamic_start:#x}"
         return text + ("" if room else " (the launch gave none: shared=...)")
     name, start, room = wrong.array_in(space, address) or ("", 0, 0)
-    past = address - start - room
-    if not name or start <= address < start + room:
+    if not name:
         return text
-    far = f"{past} bytes past the end of" if past >= 0 else f"{start - address} bytes before"
-    text += f"; {far} {name!r} ({room} bytes at {start:#x})"
+    text += f"; {distance(address - start, room)} {name!r} ({room} bytes at {start:#x})"
     return text + elements(name, address - start, room, size, 0, wrong.element)
 
 

@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
-from ptxlab.emulate.program.flat_program import Mem, Reg, Source
+from ptxlab.emulate.program.flat_program import Mem, Param, Reg, Source
 from ptxlab.emulate.program.pointers import DEPOT
 from ptxlab.emulate.rules.address_arithmetic import Origin, origins, wrapped
 from ptxlab.isa import types
@@ -64,6 +64,21 @@ class WrongAddress:
         if origin.space == "argument":
             return int.from_bytes(self.at.launch.params[origin.value : origin.value + 8], "little")
         return origin.value if origin.space in ("global", "const") else 0
+
+    def argument(self) -> str:
+        """`; computed from the argument 'x', which is 0x10`, if it is from that alone, and that lies in no array."""
+        wide = [p for p in self.at.program.params if p.size == 8 and not p.array]
+        ways = {frozenset(p for p in wide if Origin("argument", p.offset) in way) for way in self.ways}
+        (found,) = ways if len(ways) == 1 else [()]
+        (p,) = found if len(found) == 1 else [None]
+        held = self._held(Origin("argument", p.offset)) if p is not None else 0
+        if p is None or any(a.address <= held <= a.end for a in self.at.memory.live(freed=True)):
+            return ""
+        return f"; computed from the argument {self._named(p)!r}, which is {f'{held:#x}' if held else '0 (None)'}"
+
+    def _named(self, p: Param) -> str:
+        """What the caller or the source calls a parameter."""
+        return self.at.memory.arguments.get(p.offset) or source_name(p.name, self.at.program.name)
 
     def _variable(self) -> Origin | None:
         """The variable from whose address it is computed, whichever way, if that is certain."""
@@ -174,7 +189,7 @@ class WrongAddress:
         named = [p for p in self.at.program.params if p.offset <= offset < p.offset + p.size]
         if not named or self.space == "param":
             return None
-        text = f"the address of the parameter {source_name(named[0].name, self.at.program.name)!r}, not its value"
+        text = f"the address of the parameter {self._named(named[0])!r}, not its value"
         return Explanation(text, f"write ld.param.{named[0].type}, which loads its value")
 
     def _place(self, space: str, offset: int) -> str:

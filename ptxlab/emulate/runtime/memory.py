@@ -8,6 +8,7 @@ error. `ptxlab.emulate.program.addresses` has the map.
 from __future__ import annotations
 
 import bisect
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from ptxlab import forks
 from ptxlab.emulate.language.types import start_of
-from ptxlab.emulate.program.addresses import HEAP, HEAP_BASE, LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE, HeapPiece
+from ptxlab.emulate.program.addresses import HEAP, HEAP_BASE, HeapPiece
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.runtime import state
 from ptxlab.emulate.runtime.report import Launch
@@ -58,8 +59,8 @@ class Memory:
     def __init__(self) -> None:
         self._lock = forks.lock()
         self._next = HEAP_BASE
-        self._starts: list[int] = []
         self._all: list[Allocation] = []
+        self.arguments: dict[int, str] = {}  # the caller's names of a kernel's parameters, by their offsets
 
     def allocate(
         self,
@@ -86,7 +87,6 @@ class Memory:
             allocation = Allocation(address, size, buffer, name, itemsize=itemsize, host=True)
             if track_writes:
                 allocation.written = np.zeros(size, np.uint8)
-            self._starts.append(address)
             self._all.append(allocation)
         return allocation
 
@@ -94,16 +94,13 @@ class Memory:
         """An allocation at a given address (module variables); `data` is used in place."""
         allocation = Allocation(address, data.size, data, name, space, writable)
         with self._lock:
-            at = bisect.bisect_left(self._starts, address)
-            self._starts.insert(at, address)
-            self._all.insert(at, allocation)
+            bisect.insort(self._all, allocation, key=lambda a: a.address)
         return allocation
 
     def remove(self, allocation: Allocation) -> None:
         """Removes an allocation without a trace: a later access is not a use after free."""
         with self._lock:
-            at = self._all.index(allocation)
-            del self._starts[at], self._all[at]
+            self._all.remove(allocation)
 
     def free(self, allocation: Allocation) -> None:
         """Frees the bytes; the addresses are never reused, so a later access is reported as use after free."""
@@ -113,17 +110,14 @@ class Memory:
         allocation.data = np.zeros(0, np.uint8)
         allocation.written = None
 
-    def live(self) -> list[Allocation]:
-        """The allocations not freed, by address."""
+    def live(self, *, freed: bool = False) -> list[Allocation]:
+        """The allocations not freed, by address; freed: and those that were."""
         with self._lock:
-            return [a for a in self._all if not a.freed]
+            return [a for a in self._all if freed or not a.freed]
 
     def find(self, address: int) -> Allocation | None:
         """The live allocation that holds this address, or None."""
-        with self._lock:
-            at = bisect.bisect_right(self._starts, address) - 1
-            near = self._all[at] if at >= 0 else None
-        return near if near is not None and not near.freed and address < near.end else None
+        return next((a for a in self.live() if a.address <= address < a.end), None)
 
     def describe(self, address: int, size: int = 1, meant: Allocation | None = None, element: int = 0) -> str:
         """Where an address lies, in words: inside an array, some bytes past its end, freed, null, or near no array.
@@ -131,37 +125,31 @@ class Memory:
         """
         if address < ALIGNMENT:
             return "a null pointer" if address == 0 else f"{address:#x} past a null pointer"
-        if 0 <= address - SHARED_WINDOW < WINDOW_SIZE:
-            return "in the shared window"
-        if 0 <= address - LOCAL_WINDOW < WINDOW_SIZE:
-            return "in the local window"
-        with self._lock:
-            at = bisect.bisect_right(self._starts, address)
-            before = self._all[at - 1] if at else None
-            after = self._all[at] if at < len(self._all) else None
+        placed = self.live(freed=True)
+        before = next((a for a in reversed(placed) if a.address <= address), None)
+        after = next((a for a in placed if a.address > address), None)
         if meant is not None and (before is None or address >= before.end):
             before, after = (meant, None) if address >= meant.end else (None, meant)
-        if before is not None and address < before.end:
-            where = f"byte {address - before.address} of {_label(before)}"
-            if before.freed:
-                return f"{where}, which was freed" + (f" at {before.freed_at}" if before.freed_at else "")
-            over = address + size - before.end
-            ends = f"{where}; the access ends {over} bytes past its end{_elements(before, address, size, element)}"
-            return ends if over > 0 else where
-        past = address - before.end if before is not None else None
-        ahead = after.address - address if after is not None else None
-        if meant is None and min(FAR if n is None else n for n in (past, ahead)) >= FAR:
+        past = math.inf if before is None else address - before.end
+        ahead = math.inf if after is None else after.address - address
+        near = before if past <= ahead else after
+        if near is None or (meant is None and min(past, ahead) >= FAR):
             return "near no array"
-        if before is not None and past is not None and (ahead is None or past <= ahead):
-            return f"{past} bytes past the end of {_label(before)}{_elements(before, address, size, element)}"
-        if after is not None:
-            return f"{ahead} bytes before {_label(after)}{_elements(after, address, size, element)}"
-        return "near no array"
+        where, which = f"{distance(address - near.address, near.size)} {_label(near)}", ""
+        if near.freed:
+            return f"{where}, which was freed" + (f" at {near.freed_at}" if near.freed_at else "")
+        if past < 0 < past + size:
+            where += f"; the access ends {past + size} bytes past its end"
+        if past >= 0 or size > 1:
+            which = elements(near.name, address - near.address, near.size, size, near.itemsize, element)
+        return where + which
 
 
-def _elements(allocation: Allocation, address: int, size: int, element: int) -> str:
-    offset = address - allocation.address
-    return elements(allocation.name, offset, allocation.size, size, allocation.itemsize, element)
+def distance(offset: int, room: int) -> str:
+    """How far from an array of `room` bytes an offset from its beginning lies."""
+    if offset < 0:
+        return f"{-offset} bytes before"
+    return f"byte {offset} of" if offset < room else f"{offset - room} bytes past the end of"
 
 
 def elements(name: str, offset: int, room: int, size: int, item: int, element: int) -> str:
