@@ -100,9 +100,9 @@ _SENTENCES = {
     ),
     BAD_BYTES: "the bytes that a phase waits for are outside the range of an mbarrier, -1048575 to 1048575",
     TILE_UNORDERED: (
-        "a copy overwrites {memory} that a wgmma reads, and nothing but the order in which the warps ran here makes it "
-        "come after the wgmma.wait_group for that product; let the readers arrive at an mbarrier after their wait, and "
-        "let the thread that starts the copy wait for it"
+        "a thread or its copy overwrites {memory} that a wgmma reads, and nothing but the order in which the warps ran "
+        "here makes it come after the wgmma.wait_group for that product; let the readers arrive at an mbarrier after "
+        "their wait, and let that thread wait for it"
     ),
     INIT_UNORDERED: (
         "a thread uses an mbarrier, and nothing makes this come after its mbarrier.init, so it may find none there "
