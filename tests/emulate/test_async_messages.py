@@ -31,9 +31,9 @@ SAYS = {
         f"the block ends while a bulk copy still writes to its shared memory: "
         f"{BY_MBARRIER.replace('the access must come', 'it must end')}",
     "bulk copy: a stage is given back before the product is done":
-        "a thread or its copy overwrites shared memory that a wgmma reads, and nothing but the order in which the warps "
-        "ran here makes it come after the wgmma.wait_group for that product; let the readers arrive at an mbarrier "
-        "after their wait, and let that thread wait for it",
+        "a thread or its copy overwrites shared memory that a wgmma reads, and nothing but the order in which the "
+        "warps ran here makes it come after the wgmma.wait_group for that product; let the readers arrive at an "
+        "mbarrier after their wait, and let that thread wait for it",
     "copy: the source is overwritten":
         "a thread overwrites memory that a cp.async in flight reads: it must wait first, by cp.async.wait_group or "
         "wait_all, or for the mbarrier that the copies arrive at",

@@ -21,26 +21,18 @@ FIRST_OF_ALL = "mapa.shared::cluster.u32 %r13, %r10, 0;\n"
 
 def bug(name: str, access: str, before: str = "") -> None:
     """The second block accesses the shared memory of the first."""
-    CLUSTERS.add(
-        name,
-        "block may have exited",
-        body=f"""
+    CLUSTERS.add(name, "block may have exited", body=f"""
     st.shared.u32 [%r10], %r1;
     {FIRST_OF_ALL} {before} {SYNC}
     @%p5 bra END;
     {access} //1
 END:
-    {LAST}""",
-    )
+    {LAST}""")
 
 
 bug("read", "ld.shared::cluster.u32 %r6, [%r13];")
-bug(
-    "read through a generic address",
-    "ld.u32 %r6, [%rd7];",
-    """
-    cvt.u64.u32 %rd6, %r10; cvta.shared.u64 %rd6, %rd6;
-    mapa.u64 %rd7, %rd6, 0;""")
+bug("read through a generic address", "ld.u32 %r6, [%rd7];",
+    "cvt.u64.u32 %rd6, %r10; cvta.shared.u64 %rd6, %rd6; mapa.u64 %rd7, %rd6, 0;")
 bug("written", "st.shared::cluster.u32 [%r13], 7;")
 bug("added to", "atom.shared::cluster.add.u32 %r6, [%r13], 7;")
 CLUSTERS.add("it arrives, and does not wait", "block may have exited", body=f"""
@@ -75,9 +67,7 @@ CLUSTERS.add("one warp's flag for another's reads", "block may have exited", bod
 WAIT: ld.acquire.cluster.shared.u32 %r6, [%r14];
     setp.eq.u32 %p6, %r6, 0; @%p6 bra WAIT;
 END:
-""",
-    before=".shared .align 16 .b8 tile[4096];\n.shared .align 4 .u32 flag;",
-)
+""", before=".shared .align 16 .b8 tile[4096];\n.shared .align 4 .u32 flag;")
 CLUSTERS.add("a relaxed arrival without a fence for the mbarrier it announces", "WAW",
     before=".shared .align 8 .b64 gate;\n.shared .align 16 .b8 tile[4096];", body="""
     @%p1 mbarrier.init.shared::cta.b64 [gate], 64; //2
