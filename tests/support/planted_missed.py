@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planted_bug import TILE, Planted
-from planted_bulk import ARRIVE, STORE, TO_PEER
+from planted_bulk import ARRIVE, LOAD, STORE, TO_PEER
 from planted_mbarriers import GATES as AT_GATES
 from planted_mbarriers import MEET, PEER, made
 from planted_proxy import COMMIT, DONE, FENCE, FILLED, GROUP, PRODUCT, RESULT, TILES
@@ -35,6 +35,7 @@ MISSED.add("two rows of one stmatrix at one place", "WAW", threads=32, target="s
     stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r15], {%r21};""")
 
 FLAG = """
+    @!%p1 bra END;
     @!%p5 bra WAIT;
     st.global.u32 [%rd1+8], 7;
     {gives}
@@ -55,8 +56,14 @@ for name, gives, sees, target in (
      f"ld.acquire.gpu.global.u32 %r6, [%rd1]; {AGAIN}", "sm_90"),
     ("a flag is read and not waited for", "st.release.gpu.global.u32 [%rd1], 6;",
      f"ld.acquire.gpu.global.u32 %r6, [%rd1];\n    + {AGAIN}", "sm_80"),
+    ("the block has released something nine times since", "st.release.gpu.global.u32 [%rd1], 6;\n    "
+     "st.global.u32 [%rd1+8], 8;\n" + "st.release.gpu.global.u32 [%rd1+4], 6;" * 9, "- ld.acquire.gpu.global.u32 %r6, "
+     f"[%rd1];\n    + ld.acquire.gpu.global.u32 %r6, [%rd1+4];\n    {AGAIN}", "sm_80"),
+    ("a word 16 KB from the one that was released", "st.release.gpu.global.u32 [%rd2+16408], 6;", "- ld.acquire.gpu."
+     f"global.u32 %r6, [%rd2+24];\n    + ld.acquire.gpu.global.u32 %r6, [%rd2+16408];\n    {AGAIN}", "sm_90"),
 ):
-    MISSED.add(name, "RAW", threads=1, blocks=2, target=target, body=FLAG.format(gives=gives, sees=sees))
+    threads = 1024 if "KB" in name else 1
+    MISSED.add(name, "RAW", threads=threads, blocks=2, target=target, body=FLAG.format(gives=gives, sees=sees))
 
 MISSED.add("two warps take two locks", "RAW", body="""
     @!%p3 bra END;
@@ -144,33 +151,6 @@ ON: bar.sync 0;
     + bar.sync 0;
     ld.shared.u32 %r6, [%r12];
     st.global.u32 [%rd3], %r6;""")
-MISSED.add("a word that was released nine releases ago", "RAW", threads=1, blocks=2, body=f"""
-    @!%p5 bra WAIT;
-    st.release.gpu.global.u32 [%rd1], 6;
-    st.global.u32 [%rd1+8], 7;
-    {"st.release.gpu.global.u32 [%rd1+4], 7;" * 8}
-    st.release.gpu.global.u32 [%rd1+4], 8;
-    bra END;
-WAIT:
-    - ld.acquire.gpu.global.u32 %r6, [%rd1]; setp.ne.u32 %p6, %r6, 6;
-    + ld.acquire.gpu.global.u32 %r6, [%rd1+4]; setp.ne.u32 %p6, %r6, 8;
-    @%p6 bra WAIT;
-    ld.global.u32 %r7, [%rd1+8];
-    st.global.u32 [%rd1+12], %r7;
-END:""")
-MISSED.add("a word 16 KB from the one that was released", "RAW", threads=1024, blocks=2, body="""
-    @!%p1 bra END;
-    @!%p5 bra WAIT;
-    st.global.u32 [%rd1+8], 7;
-    st.release.gpu.global.u32 [%rd2+16384], 0;
-    bra END;
-WAIT:
-    - ld.acquire.gpu.global.u32 %r6, [%rd2]; setp.ne.u32 %p6, %r6, 0;
-    + ld.acquire.gpu.global.u32 %r6, [%rd2+16384]; setp.ne.u32 %p6, %r6, 0;
-    @%p6 bra WAIT;
-    ld.global.u32 %r7, [%rd1+8];
-    st.global.u32 [%rd1+12], %r7;
-END:""")
 SENDS = f"@%p1 {STORE} [%rd1], [%r20], 256; @%p1 cp.async.bulk.commit_group; @%p1 cp.async.bulk.wait_group 0;"
 for name, fences in (
     ("a warp fences five times beside the copy", f"bar.sync 0;\n    @!%p2 bra ON;\n    {FENCE * 5}\n    ON:"),
@@ -193,6 +173,14 @@ MISSED.add("behind a copy to the other block, before its bytes are there", "RAW"
 WAIT: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p8, [gate], 0; @!%p8 bra WAIT;
     @%p6 ld.shared.u32 %r6, [%r20+512];
     {MEET}""")
+MISSED.add("nobody uses what a test of an mbarrier answers", "asynchronous copy", **AT_GATES, body=made(1) + f"""
+    @%p6 {ARRIVE} [gate], 256;
+    @%p6 {LOAD} [%r20], [%rd2], 256, [gate];
+    + TEST:
+    mbarrier.test_wait.parity.shared::cta.b64 %p8, [gate], 0;
+    + @!%p8 bra TEST;
+    ld.shared.u32 %r6, [%r10];
+    st.global.u32 [%rd3], %r6;""")
 MISSED.add("the stride of a tile that threads have stored", "wgmma descriptor", **GROUP, before=TILE, body=TILES + f"""
     - xor.b64 %rd20, %rd20, 0x0000001800000000;
 {FILLED}
@@ -205,9 +193,6 @@ MISSED.add("the stride of a tile that threads have stored", "wgmma descriptor", 
 {RESULT}""")
 
 UNWRITTEN = Planted("missed value", "initcheck", out="out")
-UNWRITTEN.add("a word of which one byte is stored", "uninitialised read", body="""
-    - st.global.u8 [%rd3], %r1;
-    + st.global.u32 [%rd3], %r1;""")
 UNWRITTEN.add("bits cleared where nothing was written", "uninitialised read", body="""
     + st.shared.u32 [%r10], %r1;
     red.shared.and.b32 [%r10], 1;

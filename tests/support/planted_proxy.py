@@ -73,6 +73,12 @@ unfenced("an atomic operation at one address", stores="""
     red.shared.add.u32 [tile], 1; //2
     + fence.proxy.async.shared::cta;
     bar.sync 0;""")
+unfenced("before the wait for a cp.async", stores="""
+    cp.async.ca.shared.global [%r10], [%rd2], 4; //2
+    fence.proxy.async;
+    cp.async.wait_all;
+    + fence.proxy.async;
+    bar.sync 0;""")
 unfenced("a matrix of stmatrix", stores="""
     and.b32 %r31, %r1, 7; mul.lo.u32 %r31, %r31, 16; shr.u32 %r32, %r1, 5;
     mad.lo.u32 %r31, %r32, 128, %r31; add.u32 %r31, %r31, %r20;

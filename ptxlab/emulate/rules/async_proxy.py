@@ -6,12 +6,13 @@ ordered before that instruction is a race, and nothing else. And no thread may o
 product reads it has waited. Each 16 bytes remember the last store, and of each warpgroup the last product that reads
 them, in 64 bits, 0 for none:
 
-    63..42  code index      41..37  warp      31..0  of a store: the time; of a product: its number
+    63..42  code index      41..37  warp      36..32  lane      31..0  of a store: the time; of a product: its number
 """
 
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
+from ptxlab.emulate.rules.copies_in_flight import BUT_TIME, LANES, flight, landed
 from ptxlab.emulate.rules.notes import NO_PROXY_FENCE, TILE_OVERWRITTEN, TILE_UNORDERED, note, serial
 from ptxlab.emulate.rules.race_order import known, published
 from ptxlab.emulate.rules.races import ordered
@@ -20,7 +21,7 @@ from ptxlab.emulate.rules.warpgroup_products import Products, covered
 from ptxlab.emulate.runtime.report import WARPGROUP
 from ptxlab.targets import WARPS_PER_BLOCK
 
-AT_CODE, AT_WARP = 42, 37
+AT_CODE, AT_WARP, AT_LANE = 42, 37, 32
 OF_WARPGROUP = WARPS_PER_BLOCK - WARPGROUP
 """The bits of a warp's number that are those of its warpgroup's first."""
 
@@ -39,6 +40,9 @@ def stored(
         member = members + (3 * k + 1)
         written = (member[2] >> CODE & LAST_CODE) << AT_CODE | u64(warp) << AT_WARP | block.now >> TIME & LAST_TIME
         for lane in lanes_of(mask):
+            if traits_of(launch, member[2]) & FLIES != 0:
+                group = flight(LANES, block.committed[LANES, warp << 5 | lane] + 1)
+                written = written >> AT_WARP << AT_WARP | group >> TIME | u64(lane) << AT_LANE
             low = offsets[lane] + u32(member[0])
             behind = min(u32(low + u32(member[1])), u32(block.shared_size))
             for place in range(low >> 4, (behind + 15) >> 4):
@@ -83,10 +87,14 @@ def unseen(block: Block, warp: u32, writer: u32, time: u32) -> boolean:
     return True
 
 
-@rule(inline=True)
-def unseen_in_tile(block: Block, warp: u32, written: u64) -> boolean:
-    """The same of a store as it is remembered of a tile."""
-    return unseen(block, warp, u32(written >> AT_WARP) & 31, u32(written))
+@rule
+def unseen_in_tile(launch: Launch, block: Block, warp: u32, written: u64) -> boolean:
+    """The same of a store as it is remembered of a tile. One by `cp.async` is made when its thread waits for it."""
+    writer, time = u32(written >> AT_WARP) & 31, u32(written)
+    if time & IN_FLIGHT != 0:
+        record = landed(launch, access_of(block, writer, 0) & BUT_TIME | u64(time) << TIME | written >> AT_LANE & 31)
+        time = u32(record >> TIME & LAST_TIME)
+    return time & IN_FLIGHT == 0 and unseen(block, warp, writer, time)
 
 
 @rule
@@ -149,7 +157,7 @@ def product_reads(
         place = offsets[lane] >> 4
         written = writes[place]
         if written and written != seen:
-            if unseen_in_tile(block, warp, written):
+            if unseen_in_tile(launch, block, warp, written):
                 access = access_of(block, warp, 0) | members[3] | lane
                 note(launch, block, NO_PROXY_FENCE, access, party(block, written), start + offsets[lane], 0)
             else:

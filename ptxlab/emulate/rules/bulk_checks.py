@@ -184,7 +184,8 @@ def meets(
 def conflict(launch: Launch, issuer: Block, block: Block, number: u64, access: u64, by: u64) -> u64:
     """The kind of finding that a number is about; 0 if it is none."""
     if by == BY_STORES:
-        return u64(NO_PROXY_FENCE) if async_proxy.unseen_in_tile(block, u32(access >> WARP & 31), number) else u64(0)
+        unseen = async_proxy.unseen_in_tile(launch, block, u32(access >> WARP & 31), number)
+        return u64(NO_PROXY_FENCE) if unseen else u64(0)
     return async_proxy.overwrites(launch, issuer, block, number, access)
 
 

@@ -325,7 +325,7 @@ def _cause(program: Program, note: Note) -> str:
             wider = f"write {words['device_atomic' if code.properties.atomic else 'gpu_fence']} in its place"
         return f"{place}, {line} orders nothing between two blocks: its scope is the block (.cta); {wider}"
     keeps, where = "keep later accesses after it", "after"
-    if code.properties.mbarrier:
+    if code.properties.mbarrier and code.action not in (Action.MBARRIER_TEST, Action.MBARRIER_WAIT):
         keeps, where = "release earlier ones", "before"
     fence = words["gpu_fence" if across else "block_fence"]
     return f"{place}, {line} does not {keeps}: it is relaxed; write a fence {where} it: {fence}"
