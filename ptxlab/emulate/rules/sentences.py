@@ -236,9 +236,11 @@ def _asynchronous(
     """What notes say of copies in flight and of the async proxy. there: in global memory."""
     kind, copies = note.kind, is_bulk(code) and not code.properties.mbarrier
     if kind == NO_PROXY_FENCE:
+        brought = other is not None and other.properties.lane_copy
+        stored, after = ("cp.async", "the wait for it") if brought else ("thread", "the stores")
         return (
-            f"{'a bulk copy' if copies else 'a wgmma'} reads what a thread has stored, and no fence makes it seen by "
-            f"the async proxy; write {words['proxy_fence']} after the stores, before the barrier"
+            f"{'a bulk copy' if copies else 'a wgmma'} reads what a {stored} has stored, and no fence makes it seen by "
+            f"the async proxy; write {words['proxy_fence']} after {after}, before the barrier"
         )
     if kind == TILE_OVERWRITTEN:
         return (
@@ -314,7 +316,9 @@ def _cause(program: Program, note: Note) -> str:
         return ""
     if note.value >> CAUSE == SOME_LANES:
         lanes = write(program, program.codes[note.code])["lanes"]
-        return f"some lanes of that warp arrive, or set a flag, for all; write {lanes} between the access and that"
+        return (
+            f"some lanes of that warp arrive, or set a flag, for all; write {lanes} behind the access, before they do"
+        )
     code, across = program.codes[(note.value >> CAUSE) - 1], note.block != note.other_block
     words, place = write(program, code), program.place(code.line)
     line = re.sub(r"\s*//.*", "", program.source(code.line)).strip()
