@@ -21,11 +21,11 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.rules import records
+from ptxlab.emulate.rules import mbarrier_words, records
 from ptxlab.emulate.rules.async_proxy import waited_since
 from ptxlab.emulate.rules.copies_in_flight import settle
 from ptxlab.emulate.rules.mbarrier_records import *
-from ptxlab.emulate.rules.mbarrier_words import *
+from ptxlab.emulate.rules.mbarrier_words import ANNOUNCES, ARRIVES, COPIES, NO_PROBLEM, RELAXED, SPIN, UPDATE, WAIT
 from ptxlab.emulate.rules.notes import MISSED, PHASE, TOO_FEW_BYTES, UNSEEN
 from ptxlab.emulate.rules.race_order import LATEST, advance, covered, covered_by, known, learn, release, release_apart
 from ptxlab.emulate.rules.races import ordered, ordered_in_cluster
@@ -154,8 +154,8 @@ def arrived(launch: Launch, held: Mbarriers, one: Mbarrier, by: u64, flags: u32,
         held.updates[by & THREADS] += 1
     if flags & COPIES != 0:
         copied(held, one, by)
-    if bytes_pending(before) != bytes_pending(after):
-        moved(launch, one, by, bytes_pending(after) - bytes_pending(before))
+    if mbarrier_words.bytes_pending(before) != mbarrier_words.bytes_pending(after):
+        moved(launch, one, by, mbarrier_words.bytes_pending(after) - mbarrier_words.bytes_pending(before))
     if (before ^ after) >> PHASE_SHIFT & 1 != 0:
         completed(held, one, by)
 
