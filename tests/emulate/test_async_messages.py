@@ -7,7 +7,7 @@ import pytest
 from emulate_programs import ALL_CHECKS
 from planted import BUGS
 from planted_bulk_data import FROM_GLOBAL
-from planted_proxy import GIVEN_BACK
+from planted_proxy import GIVEN_BACK, STORED_OVER
 from test_emulate_bulk import DONE
 from test_emulate_bulk_tiles import tile_kernel, tile_load
 
@@ -31,9 +31,9 @@ SAYS = {
         f"the block ends while a bulk copy still writes to its shared memory: "
         f"{BY_MBARRIER.replace('the access must come', 'it must end')}",
     "bulk copy: a stage is given back before the product is done":
-        "a copy overwrites shared memory that a wgmma reads, and nothing but the order in which the warps ran here "
-        "makes it come after the wgmma.wait_group for that product; let the readers arrive at an mbarrier after "
-        "their wait, and let the thread that starts the copy wait for it",
+        "a thread or its copy overwrites shared memory that a wgmma reads, and nothing but the order in which the "
+        "warps ran here makes it come after the wgmma.wait_group for that product; let the readers arrive at an "
+        "mbarrier after their wait, and let that thread wait for it",
     "copy: the source is overwritten":
         "a thread overwrites memory that a cp.async in flight reads: it must wait first, by cp.async.wait_group or "
         "wait_all, or for the mbarrier that the copies arrive at",
@@ -96,6 +96,12 @@ def test_a_deadlock_says_who_brought_how_much(name: str, device: str) -> None:
     assert f"{said} (mbarrier.try_wait.parity.shared::cta.b64, line {waits})" in stopped.value.message
 
 
+def test_a_store_behind_a_product_by_chance(device: str) -> None:
+    run, _ = STORED_OVER.run(device, False, ALL_CHECKS)
+    assert [(f.kind, f.first and f.first.line) for f in run.findings] == [("wgmma in flight", STORED_OVER.lines()[0])]
+    assert STORED_OVER.run(device, True, ALL_CHECKS)[0].findings == []
+
+
 @pytest.mark.long
 def test_a_copy_behind_a_product_by_chance(device: str) -> None:
     run, _ = GIVEN_BACK.run(device, False, ALL_CHECKS)
@@ -103,9 +109,9 @@ def test_a_copy_behind_a_product_by_chance(device: str) -> None:
         (
             "synccheck",
             "wgmma in flight",
-            "a copy overwrites shared memory that a wgmma reads, and nothing but the order in which the warps ran here "
-            "makes it come after the wgmma.wait_group for that product; let the readers arrive at an mbarrier after "
-            "their wait, and let the thread that starts the copy wait for it",
+            "a thread or its copy overwrites shared memory that a wgmma reads, and nothing but the order in which the "
+            "warps ran here makes it come after the wgmma.wait_group for that product; let the readers arrive at an "
+            "mbarrier after their wait, and let that thread wait for it",
         )
     ]
     assert (run.findings[0].first.line, run.findings[0].second.line) == GIVEN_BACK.lines()

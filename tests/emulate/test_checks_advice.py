@@ -55,7 +55,7 @@ def followed(lines: list[str], finding: Finding, write: str) -> list[list[str]]:
         behind = [line for line in lines[first:] if "barrier.cluster" not in line]
         end = next(k for k, line in enumerate(behind) if line.strip().endswith(("exit;", "ret;")))
         return [[*lines[:first], *behind[:end], write, *behind[end:]]]
-    if named is not None or "after the stores" in said or "between the access and that" in said:
+    if named is not None or "after the stores" in said or "before they do" in said:
         assert finding.second is not None
         at = int(named[1]) - ("fence before it" in said) if named is not None else finding.second.line
         return [[*lines[:at], write, *lines[at:]]]

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from emulate_programs import ALL_CHECKS
+from emulate_programs import ALL_CHECKS, DEVICES
+from planted_bug import Bug
 from planted_missed import MISSED
+
+LATER = Bug("initcheck", "uninitialised read", blocks=2, body="""
+    ld.shared.u32 %r6, [%r10];
+    mov.u32 %r30, 0;
+MORE: add.u32 %r30, %r30, 1; setp.lt.u32 %p6, %r30, 300; @%p6 bra MORE;
+    - setp.ne.u32 %p6, %r2, 0; @%p6 st.global.u32 [%rd3], %r6;""")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", MISSED)
@@ -12,3 +19,9 @@ def test_nothing_is_found(name: str, device: str) -> None:
     for repaired in (False, True):
         run, _ = MISSED[name].run(device, repaired, ALL_CHECKS)
         assert [str(f) for f in run.findings if f.check != "unwritten"] == []
+
+
+def test_a_value_that_a_later_block_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled code follows values in a second run, which ends after some instructions."""
+    monkeypatch.setattr("ptxlab.emulate.step.interpreter.FOLLOWED", 1000)
+    assert [len(LATER.run(device, False, ALL_CHECKS)[0].findings) for device in DEVICES] == [1, 0][: len(DEVICES)]

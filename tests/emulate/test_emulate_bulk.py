@@ -58,7 +58,7 @@ def test_a_read_before_the_wait_sees_the_old_bytes(engine: str) -> None:
     @!%p1 st.shared.u32 [%r5], 77;
     bar.sync 0;
     @!%p1 mbarrier.arrive.expect_tx.shared.b64 %rd10, [bar], 16;
-    @!%p1 {LOAD} [%r5], [%rd2], 16, [%r6];
+    @!%p1 {LOAD} [%r5], [%rd2], 16, [%r6]; @!%p1 {LOAD} [%r5+16], [%rd2], 0, [%r6];
     bar.sync 0;
     ld.shared.u32 %r8, [%r5];
     {WAIT}
@@ -284,7 +284,7 @@ def test_copies_and_reductions_into_the_other_block(engine: str, name: str) -> N
 FAULTS = {
     "size": (
         f"mov.u32 %r9, 24; {LOAD} [%r5], [%rd2], %r9, [%r6];",
-        f"{LOAD}: its size must be a multiple of 16 bytes and not 0, found 24",
+        f"{LOAD}: its size must be a multiple of 16 bytes, found 24",
     ),
     "source": (f"{LOAD} [%r5], [%rd2+8], 32, [%r6];", "misaligned, the address must be a multiple of 16"),
     "end": (f"{LOAD} [%r5], [%rd2], 512, [%r6];", "; the access ends 256 bytes past its end"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from planted_bug import Planted
 
+# fmt: off
 CLUSTERS = Planted("cluster", "racecheck", target="sm_90", blocks=2, cluster=2)
 
 SYNC = """
@@ -20,57 +21,37 @@ FIRST_OF_ALL = "mapa.shared::cluster.u32 %r13, %r10, 0;\n"
 
 def bug(name: str, access: str, before: str = "") -> None:
     """The second block accesses the shared memory of the first."""
-    CLUSTERS.add(
-        name,
-        "block may have exited",
-        body=f"""
+    CLUSTERS.add(name, "block may have exited", body=f"""
     st.shared.u32 [%r10], %r1;
     {FIRST_OF_ALL} {before} {SYNC}
     @%p5 bra END;
     {access} //1
 END:
-    {LAST}""",
-    )
+    {LAST}""")
 
 
 bug("read", "ld.shared::cluster.u32 %r6, [%r13];")
-bug(
-    "read through a generic address",
-    "ld.u32 %r6, [%rd7];",
-    """
-    cvt.u64.u32 %rd6, %r10; cvta.shared.u64 %rd6, %rd6;
-    mapa.u64 %rd7, %rd6, 0;""",
-)
+bug("read through a generic address", "ld.u32 %r6, [%rd7];",
+    "cvt.u64.u32 %rd6, %r10; cvta.shared.u64 %rd6, %rd6; mapa.u64 %rd7, %rd6, 0;")
 bug("written", "st.shared::cluster.u32 [%r13], 7;")
 bug("added to", "atom.shared::cluster.add.u32 %r6, [%r13], 7;")
-CLUSTERS.add(
-    "it arrives, and does not wait",
-    "block may have exited",
-    body=f"""
+CLUSTERS.add("it arrives, and does not wait", "block may have exited", body=f"""
     st.shared.u32 [%r10], %r1;
     {FIRST_OF_ALL} {SYNC}
     @!%p5 ld.shared::cluster.u32 %r6, [%r13]; //1
     barrier.cluster.arrive.release.aligned;
     - @%p5 exit;
     barrier.cluster.wait.acquire.aligned;
-""",
-)
-CLUSTERS.add(
-    "a relaxed arrival after the access",
-    "block may have exited",
-    body=f"""
+""")
+CLUSTERS.add("a relaxed arrival after the access", "block may have exited", body=f"""
     st.shared.u32 [%r10], %r1;
     {FIRST_OF_ALL} {SYNC}
     @!%p5 ld.shared::cluster.u32 %r6, [%r13]; //1
     - barrier.cluster.arrive.relaxed.aligned;
     + barrier.cluster.arrive.release.aligned;
     barrier.cluster.wait.acquire.aligned;
-""",
-)
-CLUSTERS.add(
-    "one warp's flag for another's reads",
-    "block may have exited",
-    body=f"""
+""")
+CLUSTERS.add("one warp's flag for another's reads", "block may have exited", body=f"""
     st.shared.u32 [%r10], %r1;
     mov.u32 %r14, flag;
     @%p1 st.shared.u32 [%r14], 0;
@@ -86,52 +67,33 @@ CLUSTERS.add(
 WAIT: ld.acquire.cluster.shared.u32 %r6, [%r14];
     setp.eq.u32 %p6, %r6, 0; @%p6 bra WAIT;
 END:
-""",
-    before=".shared .align 16 .b8 tile[4096];\n.shared .align 4 .u32 flag;",
-)
-CLUSTERS.add(
-    "a relaxed arrival without a fence for the mbarrier it announces",
-    "WAW",
-    before=".shared .align 8 .b64 gate;\n.shared .align 16 .b8 tile[4096];",
-    body="""
+""", before=".shared .align 16 .b8 tile[4096];\n.shared .align 4 .u32 flag;")
+CLUSTERS.add("a relaxed arrival without a fence for the mbarrier it announces", "WAW",
+    before=".shared .align 8 .b64 gate;\n.shared .align 16 .b8 tile[4096];", body="""
     @%p1 mbarrier.init.shared::cta.b64 [gate], 64; //2
     + @%p1 fence.mbarrier_init.release.cluster;
     barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.acquire.aligned;
     mov.u32 %r33, %cluster_ctarank; xor.b32 %r33, %r33, 1;
     mov.u32 %r14, gate; mapa.shared::cluster.u32 %r14, %r14, %r33;
     mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r14]; st.global.u32 [%rd3], 7; //1
-"""
-    + SYNC,
-)
-CLUSTERS.add(
-    "a fence for mbarriers alone",
-    "RAW",
-    body=f"""
+""" + SYNC)
+CLUSTERS.add("a fence for mbarriers alone", "RAW", body=f"""
     mapa.shared::cluster.u32 %r13, %r12, 1; {SYNC}
     st.shared.u32 [%r10], %r1; //2
     - fence.mbarrier_init.release.cluster;
     + fence.acq_rel.cluster;
     barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.acquire.aligned;
     ld.shared::cluster.u32 %r6, [%r13]; st.global.u32 [%rd3], %r6; //1
-    {SYNC}""",
-)
-CLUSTERS.add(
-    "a cluster of one block that does not wait",
-    "RAW",
-    cluster=1,
-    body="""
+    {SYNC}""")
+CLUSTERS.add("a cluster of one block that does not wait", "RAW", cluster=1, body="""
     st.shared.u32 [%r10], %r1; //2
     barrier.cluster.arrive.release.aligned;
     + barrier.cluster.wait.acquire.aligned;
     ld.shared.u32 %r6, [%r12]; st.global.u32 [%rd3], %r6; //1
     - barrier.cluster.wait.acquire.aligned;
-""",
-)
-CLUSTERS.add(
-    "the source of a copy for which the other block has waited",
-    "WAR",
-    before=".shared .align 8 .b64 gate;\n.shared .align 16 .b8 tile[4096];",
-    body=f"""
+""")
+CLUSTERS.add("the source of a copy for which the other block has waited", "WAR",
+    before=".shared .align 8 .b64 gate;\n.shared .align 16 .b8 tile[4096];", body=f"""
     @%p1 mbarrier.init.shared::cta.b64 [gate], 1; @%p1 fence.mbarrier_init.release.cluster;
     st.shared.u32 [%r10], %r1; fence.proxy.async; {SYNC} bar.sync 0;
     mov.u32 %r33, %cluster_ctarank; xor.b32 %r33, %r33, 1;
@@ -142,8 +104,7 @@ CLUSTERS.add(
 WAIT: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p6, [gate], 0; @!%p6 bra WAIT;
     {LAST}
     st.shared.u32 [%r10], 7; //1
-    {SYNC}""",
-)
+    {SYNC}""")
 
 # -- before the other block has begun ----------------------------------------------------------------------------------
 
@@ -167,18 +128,13 @@ for name, before, access, behind in (
     @%p1 red.release.gpu.global.add.u32 [%rd8], 1;
     + POLL: ld.acquire.gpu.global.u32 %r6, [%rd9];
     + setp.eq.u32 %p6, %r6, 5; @%p6 bra POLL;""", "st.shared::cluster.u32 [%r13], 7;", ""),
-):  # fmt: skip
+):
     BEGUN.add(name, "block may not have begun", body=f"{OTHER}{before}\n    {access} //1\n    {behind}\n{SYNC}")
-BEGUN.add(
-    "an arrival",
-    "block may not have begun",
-    stops=True,
-    before=".shared .align 8 .b64 gate;\n.shared .align 16 .b8 tile[4096];",
-    body=f"""
+BEGUN.add("an arrival", "block may not have begun",
+    stops=True, before=".shared .align 8 .b64 gate;\n.shared .align 16 .b8 tile[4096];", body=f"""
     @%p1 mbarrier.init.shared::cta.b64 [gate], 1;
     @%p1 fence.mbarrier_init.release.cluster;
     {OTHER} {ENTRY}
     mov.u32 %r14, gate; mapa.shared::cluster.u32 %r14, %r14, %r34;
     @%p1 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r14]; //1
-{SYNC}""",
-)
+{SYNC}""")

@@ -19,11 +19,9 @@ def bug(name: str, *, body: str, **options: Any) -> None:
     COPIES.add(name, "asynchronous copy", body=body, **options)
 
 
+# fmt: off
 LATE = Planted("late copy", "racecheck", before=".shared .align 16 .b8 tile[4096];")
-LATE.add(
-    "a store of what is there before the copy comes",
-    "WAW",
-    body="""
+LATE.add("a store of what is there before the copy comes", "WAW", body="""
     st.shared.u32 [%r10], 7;
     bar.sync 0;
     @%p2 cp.async.ca.shared.global [%r10], [%rd2], 4; //2
@@ -31,11 +29,7 @@ LATE.add(
     + bar.sync 0;
     @!%p2 st.shared.u32 [%r12], 7; //1
     bar.sync 0;
-    st.global.u32 [%rd3], %r1;
-""",
-)
-
-# fmt: off
+    st.global.u32 [%rd3], %r1;""")
 
 
 def flight(name: str, *, between: str, behind: str = "", kind: str = "asynchronous copy", **options: Any) -> None:

@@ -143,6 +143,16 @@ READ: {wait("WAIT")}
     ld.shared.u32 %r6, [%r12]; //1
     st.global.u32 [%rd3], %r6;
 END:""")
+race("a relaxed wait without a fence behind it", "RAW|WAR", body=made(32) + f"""
+    @!%p2 bra READ;
+    st.shared.u32 [%r10], %r1; //2
+    {RELEASED}
+    bra END;
+READ: mbarrier.try_wait.parity.relaxed.cta.shared::cta.b64 %p8, [gate], 0; @!%p8 bra READ;
+    + fence.acq_rel.cta;
+    ld.shared.u32 %r6, [%r12]; //1
+    st.global.u32 [%rd3], %r6;
+END:""")
 race("a relaxed arrival at another block", "RAW|WAR", blocks=2, cluster=2, threads=32, body=f"""
     @%p1 mbarrier.init.shared::cta.b64 [gate], 32;
     @%p1 fence.mbarrier_init.release.cluster;

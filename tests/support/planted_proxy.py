@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from planted_bug import Bug, Planted
-from planted_bulk import ARRIVE, LOAD, REDUCE, STORE, TO_PEER, in_flight
+from planted_bulk import ARRIVE, FLIGHT, LOAD, REDUCE, STORE, TO_PEER, in_flight
 from planted_mbarriers import GATES, MEET, MISSES, PEER, made, wait
 
 PROXY = Planted("proxy", "synccheck", **GATES)
@@ -71,6 +72,12 @@ unfenced("an atomic operation at one address", stores="""
     bar.sync 0;
     red.shared.add.u32 [tile], 1; //2
     + fence.proxy.async.shared::cta;
+    bar.sync 0;""")
+unfenced("before the wait for a cp.async", stores="""
+    cp.async.ca.shared.global [%r10], [%rd2], 4; //2
+    fence.proxy.async;
+    cp.async.wait_all;
+    + fence.proxy.async;
     bar.sync 0;""")
 unfenced("a matrix of stmatrix", stores="""
     and.b32 %r31, %r1, 7; mul.lo.u32 %r31, %r31, 16; shr.u32 %r32, %r1, 5;
@@ -218,6 +225,27 @@ BEHIND: bar.warp.sync 0xffffffff;
 {wait("FULL")}
 {RESULT}""")
 
+STORES_OVER = "one of two warpgroups that read a tile has waited"
+in_flight(STORES_OVER, "wgmma in flight", threads=256, target="sm_90a",
+    body=TILES + f"""
+    setp.lt.u32 %p2, %r1, 128; setp.eq.u32 %p7, %r1, 255;
+    st.shared.v4.b32 [%r31], {{%r30, %r30, %r30, %r30}};
+    {FENCE}
+    bar.sync 0;
+    @!%p2 bar.sync 1, 256;
+    wgmma.fence.sync.aligned;
+    {PRODUCT} //2
+    {COMMIT}
+    @%p2 bar.sync 1, 256;
+    - @%p2 bra WAITED;
+    {DONE}
+    - WAITED:
+    bar.sync 0;
+    @%p7 st.shared.u32 [%r20+2048], 0; //1
+    bar.sync 0;
+    - {DONE}
+{RESULT}""")
+
 GIVEN_BACK = Bug("synccheck", "wgmma in flight", threads=160, target="sm_90a", before=GATES["before"],
     body=made(1, 128) + TILES + f"""
     setp.ge.u32 %p2, %r1, 128; @%p2 bra PRODUCE;
@@ -239,3 +267,6 @@ PRODUCE:
 {wait("FULL")}
 {RESULT}""")
 """Seen with racecheck only: the readers arrive in front of their wait, but have waited when the copy is issued."""
+STORED_OVER = FLIGHT[f"bulk copy: {STORES_OVER}"]
+STORED_OVER = replace(STORED_OVER, body=STORED_OVER.body.replace("//1\n    bar.sync 0;", "//1"))
+"""The same of a store: the other warpgroup may wait for its product before."""

@@ -303,7 +303,8 @@ for _side in ("%p4", "%p2"):
     bra B;
 A:
     + barrier.sync 0;
-B: ld.shared.u32 %r6, [%r12]; //1
+B:
+    ld.shared.u32 %r6, [%r12]; //1
     st.global.u32 [%rd3], %r6;""")
 bug("a warp exits, the others synchronize", "RAW", threads=96, body="""
     setp.gt.u32 %p6, %r1, 63; @%p6 exit;

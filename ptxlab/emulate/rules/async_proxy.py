@@ -3,18 +3,17 @@
 The async proxy sees what threads have stored only after a `fence.proxy.async` on the way from the store to the product
 or copy: by a thread that is ordered after the store and before the instruction that begins them. A store that is not
 ordered before that instruction is a race, and nothing else. And no thread may overwrite a tile before the warp whose
-product reads it has waited. Each 16 bytes remember the last store and the last product that reads them, in 64 bits, 0
-for none:
+product reads it has waited. Each 16 bytes remember the last store, and of each warpgroup the last product that reads
+them, in 64 bits, 0 for none:
 
-    63..42  code index      41..37  warp      31..0  of a store: the time; of a product: its number
-
-If several warps read a tile, the last one is remembered.
+    63..42  code index      41..37  warp      36..32  lane      31..0  of a store: the time; of a product: its number
 """
 
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules.notes import NO_PROXY_FENCE, TILE_OVERWRITTEN, note, serial
+from ptxlab.emulate.rules.copies_in_flight import BUT_TIME, LANES, flight, landed
+from ptxlab.emulate.rules.notes import NO_PROXY_FENCE, TILE_OVERWRITTEN, TILE_UNORDERED, note, serial
 from ptxlab.emulate.rules.race_order import known, published
 from ptxlab.emulate.rules.races import ordered
 from ptxlab.emulate.rules.records import *
@@ -22,7 +21,7 @@ from ptxlab.emulate.rules.warpgroup_products import Products, covered
 from ptxlab.emulate.runtime.report import WARPGROUP
 from ptxlab.targets import WARPS_PER_BLOCK
 
-AT_CODE, AT_WARP = 42, 37
+AT_CODE, AT_WARP, AT_LANE = 42, 37, 32
 OF_WARPGROUP = WARPS_PER_BLOCK - WARPGROUP
 """The bits of a warp's number that are those of its warpgroup's first."""
 
@@ -35,25 +34,27 @@ def stored(
     writes, reads = block.tile_writes, block.tile_reads
     if writes is None or reads is None:
         return
-    layout = block.tile_layout
+    layout, access = block.tile_layout, access_of(block, warp, 0)
     serial(launch, mask)
     for k in range(u32(members[0])):
         member = members + (3 * k + 1)
-        code = member[2] >> CODE & LAST_CODE
-        written = code << AT_CODE | u64(warp) << AT_WARP | block.now >> TIME & LAST_TIME
+        written = (member[2] >> CODE & LAST_CODE) << AT_CODE | u64(warp) << AT_WARP | block.now >> TIME & LAST_TIME
         for lane in lanes_of(mask):
+            if traits_of(launch, member[2]) & FLIES != 0:
+                group = flight(LANES, block.committed[LANES, warp << 5 | lane] + 1)
+                written = written >> AT_WARP << AT_WARP | group >> TIME | u64(lane) << AT_LANE
             low = offsets[lane] + u32(member[0])
             behind = min(u32(low + u32(member[1])), u32(block.shared_size))
             for place in range(low >> 4, (behind + 15) >> 4):
                 writes[place] = written
                 if layout is not None:
                     layout[place] = 0
-                read = reads[place]
-                if read:
-                    if in_flight(launch, block, read, access_of(block, warp, 0)):
-                        access = access_of(block, warp, 0) | member[2] | lane
-                        note(launch, block, TILE_OVERWRITTEN, access, party(block, read), start + low, 0)
-                    reads[place] = 0
+                for group in range(0, block.warps, WARPGROUP):
+                    at = reads_of(block, group) + u64(place)
+                    wrong = overwrites(launch, block, block, reads[at], access)
+                    if wrong != 0:
+                        note(launch, block, wrong, access | member[2] | lane, party(block, reads[at]), start + low, 0)
+                    reads[at] = 0
 
 
 @rule
@@ -86,10 +87,14 @@ def unseen(block: Block, warp: u32, writer: u32, time: u32) -> boolean:
     return True
 
 
-@rule(inline=True)
-def unseen_in_tile(block: Block, warp: u32, written: u64) -> boolean:
-    """The same of a store as it is remembered of a tile."""
-    return unseen(block, warp, u32(written >> AT_WARP) & 31, u32(written))
+@rule
+def unseen_in_tile(launch: Launch, block: Block, warp: u32, written: u64) -> boolean:
+    """The same of a store as it is remembered of a tile. One by `cp.async` is made when its thread waits for it."""
+    writer, time = u32(written >> AT_WARP) & 31, u32(written)
+    if time & IN_FLIGHT != 0:
+        record = landed(launch, access_of(block, writer, 0) & BUT_TIME | u64(time) << TIME | written >> AT_LANE & 31)
+        time = u32(record >> TIME & LAST_TIME)
+    return time & IN_FLIGHT == 0 and unseen(block, warp, writer, time)
 
 
 @rule
@@ -118,6 +123,15 @@ def in_flight(launch: Launch, block: Block, read: u64, access: u64) -> boolean:
 
 
 @rule
+def overwrites(launch: Launch, block: Block, at: Block, read: u64, access: u64) -> u64:
+    """The kind of finding if an access of `block` overwrites what a product in the block `at` reads; 0: it may."""
+    if in_flight(launch, at, read, access):
+        return TILE_OVERWRITTEN
+    comes_after = read == 0 or not launch.racecheck or read_before(launch, block, at, read, access)
+    return u64(0) if comes_after else u64(TILE_UNORDERED)
+
+
+@rule
 def party(block: Block, remembered: u64) -> u64:
     """The instruction and warp of a remembered store or product, as in the record of an access."""
     return block.now | remembered >> AT_CODE << CODE | (remembered >> AT_WARP & 31) << WARP
@@ -143,12 +157,12 @@ def product_reads(
         place = offsets[lane] >> 4
         written = writes[place]
         if written and written != seen:
-            if unseen_in_tile(block, warp, written):
+            if unseen_in_tile(launch, block, warp, written):
                 access = access_of(block, warp, 0) | members[3] | lane
                 note(launch, block, NO_PROXY_FENCE, access, party(block, written), start + offsets[lane], 0)
             else:
                 seen = written
-        reads[place] = code << AT_CODE | u64(warp) << AT_WARP | u64(products.begun)
+        reads[reads_of(block, u64(warp)) + place] = code << AT_CODE | u64(warp) << AT_WARP | u64(products.begun)
     block.products_begun[warp] = products.begun
 
 

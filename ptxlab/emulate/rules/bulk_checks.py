@@ -19,6 +19,7 @@ from ptxlab.emulate.rules.notes import *
 from ptxlab.emulate.rules.race_order import release
 from ptxlab.emulate.rules.races import OF_WARP, collides, in_mate, ordered, race
 from ptxlab.emulate.rules.records import *
+from ptxlab.emulate.runtime.report import WARPGROUP
 from ptxlab.emulate.runtime.state import LOAD_TILE, REDUCE_TILE, STORE_TILE, Context, Queue, Transfer
 from ptxlab.isa.convert import PEER
 
@@ -105,10 +106,12 @@ def in_shared(
     if not launch.synccheck:
         return
     if not ended:
-        if writes:
-            meets(launch, issuer, block, block.tile_reads, start, low >> 4, behind + 15 >> 4, access, BY_PRODUCTS)
-        else:
-            meets(launch, issuer, block, block.tile_writes, start, low >> 4, behind + 15 >> 4, access, BY_STORES)
+        reads, last = block.tile_reads, behind + 15 >> 4
+        if not writes:
+            meets(launch, issuer, block, block.tile_writes, start, low >> 4, last, access, BY_STORES)
+        elif reads is not None:
+            for warp in range(0, block.warps, WARPGROUP):
+                meets(launch, issuer, block, reads + reads_of(block, warp), start, low >> 4, last, access, BY_PRODUCTS)
         return
     if context.slots[queue.first_rank + rank].cta.active == 0:
         note(launch, issuer, BLOCK_ENDED, access, 0, NOWHERE, u64(writes))
@@ -181,11 +184,9 @@ def meets(
 def conflict(launch: Launch, issuer: Block, block: Block, number: u64, access: u64, by: u64) -> u64:
     """The kind of finding that a number is about; 0 if it is none."""
     if by == BY_STORES:
-        return u64(NO_PROXY_FENCE) if async_proxy.unseen_in_tile(block, u32(access >> WARP & 31), number) else u64(0)
-    if async_proxy.in_flight(launch, block, number, access):
-        return TILE_OVERWRITTEN
-    comes_after = not launch.racecheck or async_proxy.read_before(launch, issuer, block, number, access)
-    return u64(0) if comes_after else u64(TILE_UNORDERED)
+        unseen = async_proxy.unseen_in_tile(launch, block, u32(access >> WARP & 31), number)
+        return u64(NO_PROXY_FENCE) if unseen else u64(0)
+    return async_proxy.overwrites(launch, issuer, block, number, access)
 
 
 # -- global memory -----------------------------------------------------------------------------------------------------

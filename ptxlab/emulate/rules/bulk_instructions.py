@@ -123,9 +123,7 @@ def issue_bytes(
 ) -> boolean:
     """A copy of contiguous bytes, or of a value."""
     lane = asked.thread & 31
-    to = data[TO + lane]
-    source = data[FROM + lane]
-    barrier = data[BARRIER + lane]
+    to, source, barrier = data[TO + lane], data[FROM + lane], data[BARRIER + lane]
     if context.explicit_cluster == 0 and source_space != GLOBAL and asked.reads == 0:
         return wrong(context, warp, asked, BAD_BULK, to, NO_CLUSTER, 0)
     if asked.kind == WRITE:
@@ -137,7 +135,9 @@ def issue_bytes(
         return send(context, cta, warp, asked, to, log2, barrier, ranks)
     count = data[SIZE + lane]
     asked.count = count
-    if count == 0 or count & 15 != 0:
+    if count == 0:
+        return False  # nothing is copied: CUB's BlockLoadToShared issues such copies of short tiles
+    if count & 15 != 0:
         return wrong(context, warp, asked, BAD_BULK, count, BAD_SIZE, 0)
     if source_space == GLOBAL or asked.reads != 0:
         asked.inside = count

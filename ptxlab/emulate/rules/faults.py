@@ -246,7 +246,7 @@ def invalid_mbarrier(at: FaultingThread, problem: int) -> DeviceFault:
 
 
 OF_BULK_COPIES = {
-    BAD_SIZE: "its size must be a multiple of 16 bytes and not 0, found {}",
+    BAD_SIZE: "its size must be a multiple of 16 bytes, found {}",
     NO_MAP: "there is no tensor map at {:#x}; make one with pl.TensorMap",
     INTERLEAVED: "the tensor map at {:#x} has an interleaved layout; how its strides are meant is not public, so the "
     "emulator copies without: write 0 for .interleave_layout",

@@ -13,7 +13,7 @@ from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.warpgroup_flow import follows_layouts, follows_tiles
 from ptxlab.emulate.rules import races
 from ptxlab.emulate.rules.instructions import barriers_of, is_bulk
-from ptxlab.emulate.rules.records import BLOCKS, RANKS, Block, Launch, Mates, Published
+from ptxlab.emulate.rules.records import BLOCKS, RANKS, Block, Launch, Mates, Published, reads_of
 from ptxlab.emulate.runtime import report
 
 
@@ -53,9 +53,8 @@ def block(program: Program, launch: report.Launch, shared_size: int) -> Block:
     record.warps, record.shared_size = launch.warps, shared_size
     if "synccheck" in launch.checks:
         if follows_tiles(program):
-            record.tile_writes, record.tile_reads = (
-                Pointer(np.zeros(shared_size // 16 + 16, np.uint64)) for _ in range(2)
-            )
+            record.tile_writes = Pointer(np.zeros(shared_size // 16 + 16, np.uint64))
+            record.tile_reads = Pointer(np.zeros(reads_of(record, launch.warps + 3) + 16, np.uint64))
         if follows_layouts(program):
             record.tile_layout = Pointer(np.zeros(shared_size // 16 + 16, np.uint64))
     if "initcheck" not in launch.checks:

@@ -21,21 +21,11 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.rules import records
+from ptxlab.emulate.rules import mbarrier_words, records
 from ptxlab.emulate.rules.async_proxy import waited_since
 from ptxlab.emulate.rules.copies_in_flight import settle
 from ptxlab.emulate.rules.mbarrier_records import *
-from ptxlab.emulate.rules.mbarrier_words import (
-    ANNOUNCES,
-    ARRIVES,
-    COPIES,
-    NO_PROBLEM,
-    RELAXED,
-    SPIN,
-    UPDATE,
-    WAIT,
-    bytes_pending,
-)
+from ptxlab.emulate.rules.mbarrier_words import ANNOUNCES, ARRIVES, COPIES, NO_PROBLEM, RELAXED, SPIN, UPDATE, WAIT
 from ptxlab.emulate.rules.notes import MISSED, PHASE, TOO_FEW_BYTES, UNSEEN
 from ptxlab.emulate.rules.race_order import LATEST, advance, covered, covered_by, known, learn, release, release_apart
 from ptxlab.emulate.rules.races import ordered, ordered_in_cluster
@@ -134,7 +124,7 @@ def operated(
             if launch.synccheck and use >> TIME & LAST_TIME != CLOCK_END:
                 saw_over(held, one, warp, by, u32(asked[lane] >> PHASE_SHIFT))
                 one.passed[warp], one.begun[warp] = use | lane, held.block.products_begun[warp]
-            learned(launch, held.block, use, one)
+            learned(launch, held.block, use, one, flags & RELAXED != 0)
         last = at  # what other lanes do there orders nothing more
 
 
@@ -164,8 +154,8 @@ def arrived(launch: Launch, held: Mbarriers, one: Mbarrier, by: u64, flags: u32,
         held.updates[by & THREADS] += 1
     if flags & COPIES != 0:
         copied(held, one, by)
-    if bytes_pending(before) != bytes_pending(after):
-        moved(launch, one, by, bytes_pending(after) - bytes_pending(before))
+    if mbarrier_words.bytes_pending(before) != mbarrier_words.bytes_pending(after):
+        moved(launch, one, by, mbarrier_words.bytes_pending(after) - mbarrier_words.bytes_pending(before))
     if (before ^ after) >> PHASE_SHIFT & 1 != 0:
         completed(held, one, by)
 
@@ -389,11 +379,15 @@ def check_wait(held: Mbarriers, one: Mbarrier, seat: Seat, thread: u64, phase: i
 
 
 @rule
-def learned(launch: Launch, block: Block, access: u64, one: Mbarrier) -> None:
+def learned(launch: Launch, block: Block, access: u64, one: Mbarrier, relaxed: boolean) -> None:
     """A warp has waited for completed phases: it comes after what the arrivals in them release; those of other blocks,
-    unless the scope of the wait is the block."""
+    unless the scope of the wait is the block. relaxed: those of its own block only once it has executed a fence."""
     warp = u32(access >> WARP & 31)
-    learn(block, warp, load_lanes(one.known))
+    if relaxed:
+        block.fences, block.unordered[warp] = max(block.fences, 1), u32(access >> records.CODE & LAST_CODE) + 1
+        advance(block.seen.row(warp), load_lanes(one.known))
+    else:
+        learn(block, warp, load_lanes(one.known))
     advance(block.landed.row(warp), load_lanes(one.landed))
     for rank in lanes_of(one.far):
         known, peers = one.far_known + WARPS_PER_BLOCK * rank, block.peers

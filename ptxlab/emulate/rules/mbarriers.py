@@ -58,7 +58,7 @@ def operation(code: Code) -> Operation:
     if action is Action.MBARRIER_INVALIDATE:
         return Operation(INVAL)
     if action in (Action.MBARRIER_TEST, Action.MBARRIER_WAIT):
-        return Operation(WAIT, state="parity" if form.parity else "state")
+        return Operation(WAIT, state="parity" if form.parity else "state", relaxed=form.order == "relaxed")
     if action is Action.MBARRIER_COUNT_BYTES:
         return Operation(UPDATE, bytes="bytes" if form.expect_tx else "-bytes", relaxed=True)
     drop, names = bool(form.arrive_drop), [s.name for s in form.op.operands]

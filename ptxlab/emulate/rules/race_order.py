@@ -245,9 +245,8 @@ def covered(block: Block, warp: u32, wide: boolean) -> lanes_u32:
 def covered_by(block: Block, warp: u32, mask: u32) -> lanes_u32:
     """What strong writes of lanes of a warp release to their block."""
     knows = covered(block, warp, False)
-    until = extract(knows, warp)
-    if until != 0:
-        knows = insert(knows, warp, release_apart(block, warp, mask, until))
+    if extract(knows, warp) != 0:
+        knows = insert(knows, warp, release_apart(block, warp, mask, extract(knows, warp)))
     return knows
 
 

@@ -199,8 +199,8 @@ class Block(Record):
     committed: Array[u32] = array(2, 1024, align=64)  # of each thread: its groups of cp.async, and its bulk groups
     copies: u64  # whether there were any
     polled: Array[u64] = array(32, 2)  # of each warp: its wait for an mbarrier that failed last, how often since
-    tile_writes: Pointer[u64] | None  # synccheck of the async proxy: of each 16 bytes the last store, and the last
-    tile_reads: Pointer[u64] | None  # product of `wgmma` that reads them
+    tile_writes: Pointer[u64] | None  # synccheck of the async proxy: of each 16 bytes the last store, and of each
+    tile_reads: Pointer[u64] | None  # warpgroup the last product of `wgmma` that reads them, from `reads_of` on
     tile_layout: Pointer[u64] | None  # of each 16 bytes which part of a copied tile they are (`tile_layouts`)
     layouts: u32  # how many tiles have been copied
     proxy_fences: Array[u32] = array(32)  # of each warp: how many `fence.proxy.async` there were, and of the last
@@ -239,6 +239,12 @@ def tick(block: Block) -> u32:
 def access_of(block: Block, warp: u32, code: u32) -> u64:
     """The record of an access that lane 0 of a warp makes now; `| lane` gives that of another lane."""
     return block.now | u64(code) << CODE | u64(warp) << WARP
+
+
+@rule(inline=True)
+def reads_of(block: Block, warp: u64) -> u64:
+    """Where in `tile_reads` the products of the warpgroup of a warp begin."""
+    return (warp >> 2) * (block.shared_size // 16 + 1)
 
 
 @rule(inline=True)
@@ -291,7 +297,7 @@ def started(block: Block, linear: u64) -> None:
         fill_bytes(block.records, 0, 24 * block.stride)
     if block.tile_writes is not None and block.tile_reads is not None:
         fill_bytes(block.tile_writes, 0, block.shared_size // 2)
-        fill_bytes(block.tile_reads, 0, block.shared_size // 2)
+        fill_bytes(block.tile_reads, 0, 8 * reads_of(block, block.warps + 3))
     if block.tile_layout is not None:
         fill_bytes(block.tile_layout, 0, block.shared_size // 2)
     if block.local is not None:

@@ -87,7 +87,8 @@ def next_round(program: Program, note: Note) -> bool:
     """Whether the later access of a race is one of the next round of a loop: it stands first, and a barrier between."""
     first, last = sorted((note.code, note.other))
     between = (code.properties for code in program.codes[first:last])
-    return note.other > note.code and any(p.barrier or (note.scope == 0 and p.converges) for p in between)
+    back = any(c.action is Action.BRANCH and program.blocks[c.target].first <= first for c in program.codes[last:])
+    return back and note.other > note.code and any(p.barrier or (note.scope == 0 and p.converges) for p in between)
 
 
 def update(program: Program, note: Note) -> list[Code]:

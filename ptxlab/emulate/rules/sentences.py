@@ -100,9 +100,9 @@ _SENTENCES = {
     ),
     BAD_BYTES: "the bytes that a phase waits for are outside the range of an mbarrier, -1048575 to 1048575",
     TILE_UNORDERED: (
-        "a copy overwrites {memory} that a wgmma reads, and nothing but the order in which the warps ran here makes it "
-        "come after the wgmma.wait_group for that product; let the readers arrive at an mbarrier after their wait, and "
-        "let the thread that starts the copy wait for it"
+        "a thread or its copy overwrites {memory} that a wgmma reads, and nothing but the order in which the warps ran "
+        "here makes it come after the wgmma.wait_group for that product; let the readers arrive at an mbarrier after "
+        "their wait, and let that thread wait for it"
     ),
     INIT_UNORDERED: (
         "a thread uses an mbarrier, and nothing makes this come after its mbarrier.init, so it may find none there "
@@ -236,9 +236,11 @@ def _asynchronous(
     """What notes say of copies in flight and of the async proxy. there: in global memory."""
     kind, copies = note.kind, is_bulk(code) and not code.properties.mbarrier
     if kind == NO_PROXY_FENCE:
+        brought = other is not None and other.properties.lane_copy
+        stored, after = ("cp.async", "the wait for it") if brought else ("thread", "the stores")
         return (
-            f"{'a bulk copy' if copies else 'a wgmma'} reads what a thread has stored, and no fence makes it seen by "
-            f"the async proxy; write {words['proxy_fence']} after the stores, before the barrier"
+            f"{'a bulk copy' if copies else 'a wgmma'} reads what a {stored} has stored, and no fence makes it seen by "
+            f"the async proxy; write {words['proxy_fence']} after {after}, before the barrier"
         )
     if kind == TILE_OVERWRITTEN:
         return (
@@ -314,7 +316,9 @@ def _cause(program: Program, note: Note) -> str:
         return ""
     if note.value >> CAUSE == SOME_LANES:
         lanes = write(program, program.codes[note.code])["lanes"]
-        return f"some lanes of that warp arrive, or set a flag, for all; write {lanes} between the access and that"
+        return (
+            f"some lanes of that warp arrive, or set a flag, for all; write {lanes} behind the access, before they do"
+        )
     code, across = program.codes[(note.value >> CAUSE) - 1], note.block != note.other_block
     words, place = write(program, code), program.place(code.line)
     line = re.sub(r"\s*//.*", "", program.source(code.line)).strip()
@@ -325,7 +329,7 @@ def _cause(program: Program, note: Note) -> str:
             wider = f"write {words['device_atomic' if code.properties.atomic else 'gpu_fence']} in its place"
         return f"{place}, {line} orders nothing between two blocks: its scope is the block (.cta); {wider}"
     keeps, where = "keep later accesses after it", "after"
-    if code.properties.mbarrier:
+    if code.properties.mbarrier and code.action not in (Action.MBARRIER_TEST, Action.MBARRIER_WAIT):
         keeps, where = "release earlier ones", "before"
     fence = words["gpu_fence" if across else "block_fence"]
     return f"{place}, {line} does not {keeps}: it is relaxed; write a fence {where} it: {fence}"

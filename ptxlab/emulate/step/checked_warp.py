@@ -15,16 +15,8 @@ import numpy as np
 from ptxlab.emulate.language import ALL_LANES, Pointer, lanes_of
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.rules import (
-    async_proxy,
-    barrier_checks,
-    initcheck,
-    initcheck_local,
-    launches,
-    race_accesses,
-    race_order,
-    races,
-)
+from ptxlab.emulate.rules import async_proxy, barrier_checks, initcheck, launches, race_accesses, race_order, races
+from ptxlab.emulate.rules.initcheck_local import within
 from ptxlab.emulate.rules.instructions import clears, wide
 from ptxlab.emulate.rules.mbarrier_lifetimes import Phases
 from ptxlab.emulate.rules.mbarriers import access_kind
@@ -249,7 +241,7 @@ class CheckedWarp(Warp):
         checker.offsets.array[:] = start
         at, base = (mask, checker.offsets, access.size), int(region.base)
         if index in checker.bounds:
-            initcheck_local.within(checker.record, block, self.warp, *at, *checker.bounds[index], index, base)
+            within(checker.record, block, self.warp, *at, *checker.bounds[index], index, base)
 
     def _initialised(self, access: _Checked, written: Pointer[int], region: Region, low: int, lanes: int) -> None:
         """initcheck: accesses to gaps between arrays are noted; the bytes of a store are marked as written."""

@@ -310,8 +310,7 @@ def _exchange(w: Warp, sem: Any, form: Form, groups: list[LaneGroup], t: Transla
 
 def waiting_for(wait: Wait) -> str:
     """What a group waits for, in words."""
-    what = "the other lanes of its warp" if wait.code.form.op.kind == "warp" else "the lanes of its mask"
     if wait.members is None:
         others = {CLUSTER_BARRIER: "the barrier of the cluster", WARPGROUP_BEGUN: THE_OTHERS}
-        what = others.get(wait.barrier, f"barrier {wait.barrier}")
-    return what
+        return others.get(wait.barrier, f"barrier {wait.barrier}")
+    return "the other lanes of its warp" if wait.code.form.op.kind == "warp" else "the lanes of its mask"
