@@ -87,8 +87,8 @@ def _join(state: _State, other: _State) -> bool:
     """Takes in what another way to a point brings; whether that is new."""
     before = dict(state)
     for register, held in other.items():
-        own = state.get(register, held)
-        state[register] = _Held(own.loaded | held.loaded, own.derived | held.derived, _joined(own.made, held.made))
+        old = state.get(register, held)
+        state[register] = _Held(old.loaded | held.loaded, old.derived | held.derived, _joined(old.made, held.made))
     return state != before
 
 

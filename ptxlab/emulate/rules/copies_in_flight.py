@@ -57,12 +57,12 @@ def wait_group(launch: Launch, block: Block, warp: u32, mask: u32, kind: u32, le
     rest = mask
     while rest:
         group = extract(counts, first(rest))
-        alike = rest & bits(counts == group)
-        rest &= ~alike
+        of_group = rest & bits(counts == group)
+        rest &= ~of_group
         if group > left:
-            settle(launch, block, warp, alike, kind, group - left, u32(block.now >> TIME & LAST_TIME))
+            settle(launch, block, warp, of_group, kind, group - left, u32(block.now >> TIME & LAST_TIME))
             if kind == BULK_WRITES:
-                settle(launch, block, warp, alike, BULK_READS, group - left, u32(block.now >> TIME & LAST_TIME))
+                settle(launch, block, warp, of_group, BULK_READS, group - left, u32(block.now >> TIME & LAST_TIME))
 
 
 @rule

@@ -21,7 +21,7 @@ TURN = 64
 """How often the rule is applied while a turn lasts."""
 MOST_WAITS = 65536
 """Waits that lanes may end while others could go as well."""
-APART = 256
+DIVERGED_TURNS = 256
 """How much longer a warp needs for a round of the loops where its lanes wait, if they are in several and take turns."""
 NOWHERE = 0xFFFFFFFF
 """Larger than any program counter."""

@@ -27,7 +27,7 @@ from ptxlab.emulate.rules.copies_in_flight import settle
 from ptxlab.emulate.rules.mbarrier_records import *
 from ptxlab.emulate.rules.mbarrier_words import ANNOUNCES, ARRIVES, COPIES, NO_PROBLEM, RELAXED, SPIN, UPDATE, WAIT
 from ptxlab.emulate.rules.notes import MISSED, PHASE, TOO_FEW_BYTES, UNSEEN
-from ptxlab.emulate.rules.race_order import LATEST, advance, covered, covered_by, known, learn, release, release_apart
+from ptxlab.emulate.rules.race_order import LATEST, advance, covered, covered_by, known, learn, release, release_lanes
 from ptxlab.emulate.rules.races import ordered, ordered_in_cluster
 from ptxlab.emulate.rules.records import (
     CLOCK_END,
@@ -196,7 +196,7 @@ def releases(
             one.far |= u32(1) << u32(held.block.rank)
             released = load_lanes(done)
             if relaxed != 0:
-                mine = release_apart(held.block, warp, relaxed, fence)
+                mine = release_lanes(held.block, warp, relaxed, fence)
                 released = insert(covered(held.block, warp, True), warp, mine)
             advance(one.far_pending + WARPS_PER_BLOCK * held.block.rank, released)
 

@@ -72,10 +72,10 @@ def serial(launch: Launch, mask: u32) -> None:
 @rule
 def scope(access: u64, other: u64) -> u64:
     """How far apart the threads of two records are: 0 of one warp, 1 of one block, 2 of two blocks."""
-    apart = access ^ other
-    if apart >> BLOCK != 0:
+    difference = access ^ other
+    if difference >> BLOCK != 0:
         return u64(2)
-    return u64(apart >> WARP & 31 != 0)
+    return u64(difference >> WARP & 31 != 0)
 
 
 @rule(cold=True)

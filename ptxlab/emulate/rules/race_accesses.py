@@ -137,11 +137,11 @@ def settled(launch: Launch, block: Block, record: lanes_u64, access: lanes_u64) 
     if (one ^ now) >> BLOCK != 0 or (one ^ now) & OF_WARP == 0 or block.peers is not None:
         return found, found
     warp, other = now >> WARP & 31, one >> WARP & 31
-    since, alike = max(block.sync[warp, other], block.acquired[warp, other]), u64(OF_WARP)
+    since, compared = max(block.sync[warp, other], block.acquired[warp, other]), u64(OF_WARP)
     since = whole_before(block, u32(other), since)
     if since < block.landed[warp, other] and traits_of(launch, one) & ASYNC != 0:
-        since, alike = block.landed[warp, other], u64(OF_WARP | LAST_CODE << CODE)
-    of_warp = bits((record ^ one) & alike == 0) & bits(record & IN_FLIGHT << TIME == 0)
+        since, compared = block.landed[warp, other], u64(OF_WARP | LAST_CODE << CODE)
+    of_warp = bits((record ^ one) & compared == 0) & bits(record & IN_FLIGHT << TIME == 0)
     return found | of_warp & bits(record - begin < u64(since) << TIME), found | of_warp
 
 

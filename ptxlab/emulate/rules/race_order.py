@@ -89,19 +89,19 @@ def synced_with(block: Block, warp: u32, mask: u32) -> u32:
 
 
 @rule
-def release_apart(block: Block, warp: u32, mask: u32, until: u32) -> u32:
+def release_lanes(block: Block, warp: u32, mask: u32, until: u32) -> u32:
     """Lanes of a warp release what they did before `until`, and what their whole warp did before it last synchronized.
     What was released before stays so. Returns the time that those who wait for it come after: see `released_to`."""
     mask |= synced_with(block, warp, mask)
     whole = max(min(whole_before(block, warp, extract(known(block, warp), warp)), until), block.whole[warp])
-    last, new = 4 * ((block.parted[warp] - 1) % PARTS), 4 * (block.parted[warp] % PARTS)
-    if block.parted[warp] != 0 and block.parts[warp, last + 1] == whole:
+    last, new = 4 * ((block.partial_releases[warp] - 1) % PARTS), 4 * (block.partial_releases[warp] % PARTS)
+    if block.partial_releases[warp] != 0 and block.parts[warp, last + 1] == whole:
         mask |= block.parts[warp, last + 3]
         if block.parts[warp, last + 2] == until and block.parts[warp, last + 3] == mask:
             return block.parts[warp, last]
     time = tick(block)
     block.whole[warp] = whole
-    block.parted[warp] += 1
+    block.partial_releases[warp] += 1
     block.parts[warp, new], block.parts[warp, new + 1] = time, whole
     block.parts[warp, new + 2], block.parts[warp, new + 3] = min(until, time), mask
     return time
@@ -110,7 +110,7 @@ def release_apart(block: Block, warp: u32, mask: u32, until: u32) -> u32:
 @rule
 def whole_before(block: Block, warp: u32, time: u32) -> u32:
     """Before what time all that a warp did comes before those who come after a time of it."""
-    if block.parted[warp] != 0:
+    if block.partial_releases[warp] != 0:
         for k in range(PARTS):
             if block.parts[warp, 4 * k] == time:
                 return block.parts[warp, 4 * k + 1]
@@ -246,7 +246,7 @@ def covered_by(block: Block, warp: u32, mask: u32) -> lanes_u32:
     """What strong writes of lanes of a warp release to their block."""
     knows = covered(block, warp, False)
     if extract(knows, warp) != 0:
-        knows = insert(knows, warp, release_apart(block, warp, mask, extract(knows, warp)))
+        knows = insert(knows, warp, release_lanes(block, warp, mask, extract(knows, warp)))
     return knows
 
 
@@ -331,7 +331,7 @@ def release(block: Block, warp: u32, mask: u32) -> lanes_u32:
     """What an arrival of lanes at an mbarrier orders: what they have done, and all that is ordered before it."""
     knows = known(block, warp)
     if mask != ALL_LANES:
-        return insert(knows, warp, release_apart(block, warp, mask, LATEST))
+        return insert(knows, warp, release_lanes(block, warp, mask, LATEST))
     block.whole[warp] = tick(block)
     return insert(knows, warp, block.whole[warp])
 

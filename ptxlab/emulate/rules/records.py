@@ -182,9 +182,9 @@ class Block(Record):
     came: Array[u32] = array(BARRIERS, 32, align=64)  # [barrier, warp]: when the warp arrived and went on
     sync: Array[u32] = array(32, 32, align=64)  # [w, v]: w comes after what v did before this time
     whole: Array[u32] = array(32)  # of each warp: what all its lanes did before this time has been released
-    parted: Array[u32] = array(32, align=64)  # of each warp how often some of its lanes released something, and of the
-    parts: Array[u32] = array(32, 4 * PARTS)  # last, number n at n % PARTS: when; before what time what all did is
-    # released, and what those lanes did; which lanes
+    partial_releases: Array[u32] = array(32, align=64)  # of each warp how often some of its lanes released something
+    parts: Array[u32] = array(32, 4 * PARTS)  # of the last ones, number n at n % PARTS: when; before what time what all
+    # did is released, and what those lanes did; which lanes
     landed: Array[u32] = array(32, 32, align=64)  # [w, v]: w has waited for bulk copies that v issued, made before this
     subsets: Array[u32] = array(32, 16, align=64)  # per warp 8 pairs: lanes that synchronized as a subset, and when
     bar_code: Array[u32] = array(32, align=64)  # of each warp: code index + 1 of the `.aligned` barrier it came to last
@@ -317,8 +317,8 @@ def started(block: Block, linear: u64) -> None:
         fill_bytes(block.proxy_at.row(0), 0, PROXY_FENCES * words)
         fill_bytes(block.proxy_saw.row(0), 0, 32 * PROXY_FENCES * words)
     fill_bytes(block.whole, 0, words)
-    if any_of(load_lanes(block.parted) != 0):
-        fill_bytes(block.parted, 0, words)
+    if any_of(load_lanes(block.partial_releases) != 0):
+        fill_bytes(block.partial_releases, 0, words)
         fill_bytes(block.parts.row(0), 0, 4 * PARTS * words)
     fill_bytes(block.phases, 0, words)
     fill_bytes(block.entered, 0, words)

@@ -53,10 +53,10 @@ def language(program: Program, code: Code) -> str:
 def write(program: Program, code: Code) -> dict[str, str]:
     """What there is to write, in the language of an instruction's source."""
     at = LANGUAGES.index(language(program, code))
-    return {name: "".join(each[at : at + 1]) or _own_way(at, each[0]) for name, each in _WRITE.items()}
+    return {name: "".join(each[at : at + 1]) or _in_language(at, each[0]) for name, each in _WRITE.items()}
 
 
-def _own_way(at: int, ptx: str) -> str:
+def _in_language(at: int, ptx: str) -> str:
     """PTX in a language that has no word for it."""
     if LANGUAGES[at] == BUILDER:
         return re.sub(r"([a-z][\w.:]+) ?([^;]*);", _called, ptx)
@@ -115,8 +115,8 @@ def update(program: Program, note: Note) -> list[Code]:
                     if written & set(reads(each)) or each is store:
                         written |= set(writes(each))
                         path.append(each)
-                alone = pair <= {code.index, store.index} and not any(each.properties.converges for each in path)
-                return path if alone and len(path) > 2 else []
+                direct = pair <= {code.index, store.index} and not any(each.properties.converges for each in path)
+                return path if direct and len(path) > 2 else []
             wanted = wanted - written | (set() if code.properties.loads else set(reads(code)))
     return []
 

@@ -57,7 +57,7 @@ def positions(program: Program, launch: Launch, places: Iterable[Place]) -> tupl
                 program.source(line).strip()[:LINE],
                 program.spans.get(line),
                 at.waits_for,
-                tuple(loops_around(program, code.block)),
+                tuple(enclosing_loops(program, code.block)),
             )
         )
     return tuple(found)
@@ -68,28 +68,28 @@ def in_words(program: Program, warps: Sequence[WarpPosition]) -> list[str]:
     together: dict[tuple[int, str], list[WarpPosition]] = {}
     for each in warps:
         together.setdefault((each.line, each.waits_for), []).append(each)
-    parted = {this[:2] for this, other in itertools.pairwise(warps) if this[:2] == other[:2]}
+    diverged = {this[:2] for this, other in itertools.pairwise(warps) if this[:2] == other[:2]}
     lines = []
     for (line, waits_for), there in together.items():
         at = there[0]
         place = place_in_words(line, at.span) + (f": {at.source}" if at.source else "")
         does = f"waiting for {waits_for}, {place}" if waits_for else f"at {place}"
-        lines.append(f"{_who(there, parted)}: {does}")
+        lines.append(f"{_who(there, diverged)}: {does}")
     more = len(lines) - MOST_LINES
     return [*lines[:MOST_LINES], *([f"... and at {more} other places"] if more > 0 else []), *_loops(program, warps)]
 
 
-def _who(there: Sequence[WarpPosition], parted: Collection[object]) -> str:
-    """`block (0, 0, 0), warps 0-3 and 40 warps of other blocks`; `parted`: warps whose lanes are at several places."""
+def _who(there: Sequence[WarpPosition], diverged: Collection[object]) -> str:
+    """`block (0, 0, 0), warps 0-3 and 40 warps of other blocks`; `diverged`: warps with lanes at several places."""
     block = there[0].block
-    own = [each for each in there if each.block == block]
+    of_block = [each for each in there if each.block == block]
     x, y, z = block
-    numbers = sorted({each.warp for each in own})
+    numbers = sorted({each.warp for each in of_block})
     text = f"block ({x}, {y}, {z}), warp{'s' if len(numbers) > 1 else ''} {ranges(numbers)}"
     if len(numbers) == 1:
-        text += f", lane{'s' if len(own[0].lanes) > 1 or len(own) > 1 else ''} "
-        text += ranges(sorted({lane for each in own for lane in each.lanes}))
-    elif any(each[:2] in parted for each in own):
+        text += f", lane{'s' if len(of_block[0].lanes) > 1 or len(of_block) > 1 else ''} "
+        text += ranges(sorted({lane for each in of_block for lane in each.lanes}))
+    elif any(each[:2] in diverged for each in of_block):
         text += " (of some not all lanes)"
     others = len({(each.block, each.warp) for each in there if each.block != block})
     return text + (f" and {others:,} warp{'s' if others > 1 else ''} of other blocks" if others else "")
@@ -112,7 +112,7 @@ def _loops(program: Program, warps: Sequence[WarpPosition]) -> Iterator[str]:
     found = dict.fromkeys(each.loops for each in warps if each.loops and not each.waits_for)
     for loops in itertools.islice(found, MOST_LINES):
         inner, *outer = (_lines(program, loop) for loop in loops)
-        text = f"in the loop of {inner}" + "".join(f", which is in that of {around}" for around in outer)
+        text = f"in the loop of {inner}" + "".join(f", which is in that of {outer_loop}" for outer_loop in outer)
         closed = next((k for k, loop in enumerate(loops) if not loop.leaves), None)
         if closed is not None:
             text += f"; no branch leads out of {'it' if len(loops) == 1 else (inner, *outer)[closed]}"
@@ -145,7 +145,7 @@ def _all_loops(program: Program) -> list[tuple[range, Loop]]:
     return sorted(found, key=lambda loop: len(loop[0]))
 
 
-def loops_around(program: Program, block: int) -> list[Loop]:
+def enclosing_loops(program: Program, block: int) -> list[Loop]:
     """The loops around a basic block, innermost first, then those around the call if its function has one call."""
     found: list[Loop] = []
     calls = [code for code in program.codes if code.action is Action.CALL]

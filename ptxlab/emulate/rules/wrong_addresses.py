@@ -119,8 +119,8 @@ class WrongAddress:
             return None
         for space, start in WINDOWS.items():
             offset = self.address - start
-            own = offset < PEER or self.space not in ("shared", "cluster")
-            if 0 <= offset < WINDOW_SIZE and (space != "shared" or own):
+            inside = offset < PEER or self.space not in ("shared", "cluster")
+            if 0 <= offset < WINDOW_SIZE and (space != "shared" or inside):
                 if space == "param":
                     return self._parameter(offset)
                 said = f"a generic address of {self._place(space, offset)}"

@@ -171,8 +171,8 @@ class CheckedWarp(Warp):
         fresh = (bits != 0) & (origins == 0)
         if fresh.any():
             addresses = np.zeros(LANES, np.uint64)
-            own = 0 if region.lane_offset is None else region.lane_offset[lanes]
-            addresses[lanes] = (start[lanes] - own + fresh.argmax(axis=1) + int(region.base)).astype(np.uint64)
+            in_local = 0 if region.lane_offset is None else region.lane_offset[lanes]
+            addresses[lanes] = (start[lanes] - in_local + fresh.argmax(axis=1) + int(region.base)).astype(np.uint64)
             partly = not fresh.reshape(lanes.size, -1, min(size, 4)).all(axis=2).any()
             where = code.index, self.spaces.block, self.warp, -1, addresses
             number = self.checker.values.source(Source(*where, partly=bool(partly)))

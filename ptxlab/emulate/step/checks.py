@@ -37,7 +37,7 @@ class CheckedSteps:
         self.warpgroups = warpgroup_flow(checks.program)
         self.following = Following(checks.values, translator)
         if checks.init:
-            translator.around = self.following.around
+            translator.instrument = self.following.instrument
 
     def wrap(self, steps: list[Step]) -> list[Step]:
         """The steps with the checks of their instructions. (Loads, stores and atomics: see `CheckedWarp`.)"""

@@ -218,7 +218,7 @@ def converging(t: Translator, code: Code, readers: list[Read], write: Write, mem
     form = code.form
     sem, following = form.op.sem, t.following[code.index]
     t.exchanges[code.index] = (readers, write)
-    alone = t.around(code, lambda w: write(w, sem(w, form, *[read(w) for read in readers])) if sem else None)
+    converged = t.instrument(code, lambda w: write(w, sem(w, form, *[read(w) for read in readers])) if sem else None)
 
     def release(w: Warp, group: LaneGroup) -> None:
         wait = group.wait
@@ -236,7 +236,7 @@ def converging(t: Translator, code: Code, readers: list[Read], write: Write, mem
 
     def run(w: Warp) -> int | None:
         if not w.diverged:
-            alone(w)
+            converged(w)
             return following
         named, came = members(w), []
         for word in np.unique(named[w.mask]):  # lanes of one group may name different member masks
@@ -299,7 +299,7 @@ def _exchange(w: Warp, sem: Any, form: Form, groups: list[LaneGroup], t: Transla
     for group, code in zip(groups, codes, strict=True):  # each from the same registers
         w.run_lanes(group.mask)
         w.regs = list(regs)
-        t.around(code, exchange(group), *codes)(w)
+        t.instrument(code, exchange(group), *codes)(w)
         made.append(w.regs)
     for group, code, found in zip(groups, codes, made, strict=True):
         for r in [r for dest in code.dests for r in registers_of(dest)]:

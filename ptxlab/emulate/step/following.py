@@ -51,7 +51,7 @@ class Following:
     def __init__(self, values: Values, translator: Translator) -> None:
         self.values, self.t, self.program = values, translator, values.program
 
-    def around(self, code: Code, act: Step, *others: Code) -> Step:
+    def instrument(self, code: Code, act: Step, *others: Code) -> Step:
         """An instruction, and what becomes of such bits. others: instructions at which other lanes take part."""
         if code.copy is not None:
             return _passing(*code.copy, act)

@@ -25,7 +25,7 @@ from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.clusters import blocks_of
 from ptxlab.emulate.rules.faults import interrupted, spent, waits_for_others
 from ptxlab.emulate.rules.findings import findings
-from ptxlab.emulate.rules.lane_scheduling import APART
+from ptxlab.emulate.rules.lane_scheduling import DIVERGED_TURNS
 from ptxlab.emulate.rules.notes import Note
 from ptxlab.emulate.rules.warp_positions import Place
 from ptxlab.emulate.runtime.counter_totals import collect
@@ -153,7 +153,7 @@ class Interpreter(LaunchState):
         blocks = [block for block, _ in self.working]
         if turns < self.patience * len(blocks):
             return turns
-        self.patience = PATIENT_TURNS * (APART if any(block.apart() for block in blocks) else 1)
+        self.patience = PATIENT_TURNS * (DIVERGED_TURNS if any(block.diverged() for block in blocks) else 1)
         before, self.ran = self.ran, sum(self.threads) - sum(self.threads[at] for at in self.program.waiting)
         self.vain = self.vain + 1 if before == self.ran and all(block.only_waits() for block in blocks) else 0
         if self.vain > 1:

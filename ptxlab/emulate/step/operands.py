@@ -35,7 +35,7 @@ class Translator:
         self.exchanges: dict[int, tuple[list[Read], Write]] = {}
         self.synced: dict[int, Callable[[Warp, np.ndarray], None]] = {}  # checks of lanes that have synchronized
         self.products: dict[int, Product] = {}
-        self.around: Callable[..., Step] = lambda code, step, *others: step  # what initcheck follows
+        self.instrument: Callable[..., Step] = lambda code, step, *others: step  # what initcheck follows
         self._known: dict[tuple[str, Any], int] = {}
         self.following = [k + 1 for k in range(len(program.codes))]
         for block in program.blocks:

@@ -133,7 +133,7 @@ class BlockRun:
         waiting = self.launch_state.program.waiting
         return all(group.pc in waiting for warp in self.running for group in warp.ready())
 
-    def apart(self) -> bool:
+    def diverged(self) -> bool:
         """Whether lanes of a warp can run at several places."""
         return any(len(warp.ready()) > 1 for warp in self.running)
 

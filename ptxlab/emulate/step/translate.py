@@ -68,7 +68,7 @@ def _step(t: Translator, code: Code) -> Step:
         return control_flow.converging(t, code, t.readers(code), t.write(code), members)
     else:
         step = _computed(t, code)
-    step = t.around(code, step)
+    step = t.instrument(code, step)
     return step if code.guard is None else guarded(step, *code.guard)
 
 

@@ -106,9 +106,9 @@ class Checks(Part):
 
     def of_groups(self, code: Code) -> None:
         """Lanes commit copies that they have issued, or wait for them, if they do."""
-        told = copies_in_flight.followed(code)
-        if self.race and told is not None:
-            self.t.do(call(told[0], *THERE, self.active.bits, *map(str, told[1])))
+        effect = copies_in_flight.followed(code)
+        if self.race and effect is not None:
+            self.t.do(call(effect[0], *THERE, self.active.bits, *map(str, effect[1])))
 
     def if_any(self, lines: Sequence[str]) -> None:
         """Emits lines that run if any lane executes this instruction."""

@@ -136,9 +136,9 @@ class Run(LaunchState):
         self.patience = S.PATIENT_SLICES if not launch.shuffled and not launch.cooperative else 1
         context.asks_at, context.slot_limit = self.patience, self.resident
         if self.program.waiting:
-            told = np.zeros(self.program.waiting[-1] + 1, np.uint8)
-            told[list(self.program.waiting)] = 1
-            context.waiting, context.waiting_end = Pointer(told), told.size
+            only_waits = np.zeros(self.program.waiting[-1] + 1, np.uint8)
+            only_waits[list(self.program.waiting)] = 1
+            context.waiting, context.waiting_end = Pointer(only_waits), only_waits.size
         if launch.leaders_first:
             context.random, context.leaders_first = 1, True
             context.order = Pointer(np.array(leaders_first(launch.warps), np.uint32))

@@ -9,7 +9,7 @@ import numpy as np
 from ptxlab.emulate.jit.running.workers import LaunchState, Slot, Worker
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules.faults import FaultingThread, waits_for_others
-from ptxlab.emulate.rules.lane_scheduling import APART
+from ptxlab.emulate.rules.lane_scheduling import DIVERGED_TURNS
 
 if TYPE_CHECKING:
     from ptxlab.errors import DeviceFault
@@ -34,8 +34,8 @@ class VainWaits:
         busy, turns = True, 0
         for slot in worker.slots:
             ready, codes = self._ready(slot)
-            apart = any(len(set(at[lanes].tolist())) > 1 for lanes, at in zip(ready, codes, strict=True))
-            turns = max(turns, int(ready.any(axis=1).sum()) * (APART if apart else 1))
+            diverged = any(len(set(at[lanes].tolist())) > 1 for lanes, at in zip(ready, codes, strict=True))
+            turns = max(turns, int(ready.any(axis=1).sum()) * (DIVERGED_TURNS if diverged else 1))
             busy &= bool(self.inside[codes][ready].all())
         if busy and self.ran.get(worker) == ran:
             self.vain[worker] = self.vain.get(worker, 0) + 1

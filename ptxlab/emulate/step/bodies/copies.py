@@ -43,10 +43,10 @@ class AsyncCopies(Body):
 
 def group_looks(checker: LaunchChecks, code: Code) -> list[Look]:
     """Lanes commit copies that they have issued, or wait for them, if they do."""
-    told = copies_in_flight.followed(code)
-    if not checker.race or told is None:
+    effect = copies_in_flight.followed(code)
+    if not checker.race or effect is None:
         return []
-    rule, given = told
+    rule, given = effect
     return [lambda w, mask: rule(checker.record, w.spaces.check.record, w.warp, mask_bits(mask), *given)]
 
 

@@ -58,7 +58,7 @@ class OfWarp(Body):
 
     def step(self, t: Translator, code: Code) -> Step:
         """Raises `PtxError` where an operand has the wrong registers."""
-        step = _converged(t, code, t.around(code, self.makers[code.action](t, code, elements(t.program, code))))
+        step = _converged(t, code, t.instrument(code, self.makers[code.action](t, code, elements(t.program, code))))
         return step if code.guard is None else _guarded(t, code, step)
 
 
