@@ -205,6 +205,8 @@ def read_before(launch: Launch, block: Block, at: Block, read: u64, access: u64)
         if waits > WAITS and at.waited_up_to[warp, waits % WAITS] >= u32(read):
             return True  # a wait for it may have been forgotten
         for k in range(min(waits, WAITS)):
-            if at.waited_up_to[warp, k] >= u32(read) and ordered(launch, block, at.waited_at[warp, k], access, True):
-                return True
+            for lane in range(32 if at.partial_releases[warp] != 0 else 1):  # all lanes wait, one may release
+                ends = at.waited_up_to[warp, k] >= u32(read)
+                if ends and ordered(launch, block, at.waited_at[warp, k] | u64(lane), access, True):
+                    return True
     return False
