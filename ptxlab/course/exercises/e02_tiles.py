@@ -30,9 +30,14 @@ def _sectors(g: Grading, answer: Any) -> None:
         loads = [line for line in run.counters.by_line.values() if line.opcode == "ld.global.f32"]  # of x, then of keys
         says = f"The launch has {blocks} block{'s' * (blocks > 1)}, and the {m} keys take {4 * m} bytes."
         known = (
-            (blocks * (m // 8), f"{says} You leave out the last sector, which is not full, and it is loaded."),
-            (n // T * -(-m // 8), f"{says} You leave out the last block, which is not full, and it loads."),
-            (-(-m // 8), f"{says} You count one block."),
+            (blocks * (m // 8), "You leave out the last sector, which is not full, and it is loaded."),
+            (n // T * -(-m // 8), "You leave out the last block, which is not full, and it loads."),
+            (-(-m // 8), "You count one block."),
+            (blocks * -(-n // 8), "You count points. The loads of keys are asked for."),
+            (
+                blocks * -(-m // T) * T // 8,
+                "You round the keys up to whole tiles. Is past the last key anything loaded?",
+            ),
         )
         if g.predict(answer, (n, m, T), loads[1].sectors, says, known=known):
             g.note(f"{n} points, {m} keys, T = {T}: {loads[1].sectors} sectors in {loads[1].requests} loads of a warp.")
@@ -288,7 +293,11 @@ def _blocksum(g: Grading, answer: Any) -> None:
         run = g.launch(answer, blocks, B, x, y, n, build={"B": B}, counters=True, orders=True)
         steps, warps = int(math.log2(B)), blocks * (B // 32)
         parts = np.pad(x, (0, blocks * B - n)).reshape(blocks, 2, -1).sum(axis=2)
-        known = ((parts[:, 0], "What came out is the sum of the first half. Which step adds the second?"),)
+        even = np.pad(x, (0, blocks * B - n)).reshape(blocks, -1, 2).sum(axis=1)[:, 0]
+        known = (
+            (even, "What came out is the sum of every second number: the last step is missing."),
+            (parts[:, 0], "What came out is the sum of the first half. Which step adds the second?"),
+        )
         if run is not None and g.close(f"right for {n} numbers in blocks of {B}", y, right, run=run, known=known):
             g.at_most(f"{steps + 1} barriers a warp in blocks of {B}", run, "barriers", (steps + 1) * warps)
             each = 24 + 12 * steps

@@ -30,9 +30,9 @@ def _head(g: Grading, answer: Any) -> None:
             f"All {heads} heads together got {[round(float(x)) for x in out.o[0, :, 0]]}."
         )
         known = (
-            (head % heads_kv, f"{says} You deal heads out one by one. Which heads are neighbours in a group?"),
-            (head // heads_kv, f"{says} You divide by the number of KV heads. How many heads has a group?"),
-            (head % (heads // heads_kv), f"{says} You say which head of its group it is. Which group is that?"),
+            (head % heads_kv, "You deal heads out one by one. Which heads are neighbours in a group?"),
+            (head // heads_kv, "You divide by the number of KV heads. How many heads has a group?"),
+            (head % (heads // heads_kv), "You say which head of its group it is. Which group is that?"),
         )
         g.predict(answer, (head, heads, heads_kv), truth, says, known=known)
     g.note("Neighbouring query heads share: a group is a run of heads, not every n-th one.")
@@ -89,10 +89,10 @@ def _useful(g: Grading, answer: Any) -> None:
         )
         rows, columns = -(-group // 16) * 16, -(-keys // 16) * 16
         known = (
-            (group / rows, f"{says} You round up heads and not keys."),
-            (keys / columns, f"{says} You round up keys and not heads."),
-            (group / 16 if group > 16 else -1, f"{says} You count one tile of heads. How many does {group} need?"),
-            (needed / done / heads_kv, f"{says} Does the number of KV heads change a share?"),
+            (group / rows, "You round up heads and not keys."),
+            (keys / columns, "You round up keys and not heads."),
+            (group / 16 if group > 16 else -1, f"You count one tile of heads. How many does {group} need?"),
+            (needed / done / heads_kv, "Does the number of KV heads change a share?"),
         )
         g.predict(answer, (group, heads_kv, keys), needed / done, says, rtol=1e-6, known=known)
     g.note("Heads are rounded up to 16, and keys as well: both sides of the tile count.")
