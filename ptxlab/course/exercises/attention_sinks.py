@@ -69,6 +69,7 @@ def _sinks(g: Grading, answer: Any) -> None:
             known = [(double, f"{shown} Key {both[0]} counts twice: it is a sink, and it is in the window.")]
         for s, w, told in (
             (0, window, "The first keys are not seen."),
+            (0, window + sinks, "All keys that are seen are the last ones. Where do the first go?"),
             (sinks, 0, "The last keys are not seen."),
             (sinks, n, "All keys are seen."),
             (sinks, window - 1, "The window has a key too few."),

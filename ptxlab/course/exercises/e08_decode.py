@@ -100,11 +100,13 @@ def _maximum(g: Grading, answer: Any) -> None:
             says.append(
                 f"That is the largest of its own numbers {lane}, {lane + 32}, ...: it has heard from no other lane."
             )
+        elif y[best % 32] != x[best] and y[lane] < 0:
+            says.append(f"Lane {best % 32} does not have it either. Which numbers does its loop begin and end with?")
         elif y[lane] in x and wrong:
             at = int(np.flatnonzero(x == y[lane])[0])
             says.append(f"That is x[{at}], so lane {lane} has heard from lane {at % 32} and not of x[{best}].")
-        elif y[lane] < 0:
-            says.append("No number of x is so large or so small. What does an exchange do with the two numbers?")
+        if wrong and y[lane] < x.min():
+            says.append("No number of x is so small. What does an exchange do with its two numbers?")
         if y[lane] >= 0:
             says.append("All numbers are below 0, so it did not come from x: what did the running maximum begin with?")
         if g.part(f"every lane has the maximum of {n} numbers", not wrong, says):

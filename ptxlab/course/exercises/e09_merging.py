@@ -32,17 +32,18 @@ def _share(g: Grading, answer: Any) -> None:
             f"The kernel of pl.merge_states merged a first output of ones with a second one of zeros, and stored "
             f"{truth:.4g}. The log-sum-exps were {lse[0][0]:.4g} and {lse[1][0]:.4g}."
         )
-        away = math.exp(min(max(m2 - m1, -700.0), 700.0))
-        known = (
-            (l1 / (l1 + l2), "You compare the sums as they stand, each under its own maximum."),
-            (1 - truth, "That is the share of the second part."),
-            (
-                l1 / (l1 + l2 * 2.0 ** min(max(m2 - m1, -1000.0), 1000.0)),
-                "You take powers of 2. In which units are maxima?",
-            ),
-            (1 / (1 + away), "You compare the maxima alone. What do the sums say?"),
-            (l1 / (l1 + l2 / away), "The difference of the maxima is the other way round."),
-        )
+        with np.errstate(all="ignore"):
+            away, two = np.exp(np.float64(m2 - m1)), np.exp2(np.float64(m2 - m1))
+            known = (
+                (l1 / (l1 + l2), "You compare the sums as they stand, each under its own maximum."),
+                (1 - truth, "That is the share of the second part."),
+                (
+                    l1 / (l1 + l2 * two),
+                    "You take powers of 2. In which units are maxima?",
+                ),
+                (1 / (1 + away), "You compare the maxima alone. What do the sums say?"),
+                (l1 / (l1 + l2 / away), "The difference of the maxima is the other way round."),
+            )
         g.predict(answer, (m1, l1, m2, l2), truth, says, rtol=1e-4, known=known)
     g.note("Whose sum, brought to a common maximum, is larger, has the larger share. Maximum and sum both count.")
 
