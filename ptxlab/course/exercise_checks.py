@@ -228,11 +228,10 @@ class Grading:
 
     def _share(self) -> float:
         """The mark of an answer that is not right: its right parts beyond the starter's, of those there are to win."""
-        begin = STARTS.get(self.exercise.name)
         right, hidden = points(self.parts)
-        if begin is None:  # an exercise of somebody else, whose starter nobody has measured
-            return min((right + hidden) / max(len(self.parts), 1), 0.99)
-        return min(max(right + hidden - begin.starter, 0) / (begin.solution - begin.starter), 0.99)
+        begin = STARTS.get(self.exercise.name) or getattr(self.exercise, "begin", None)
+        starter, solution = begin or (0, max(len(self.parts), 1))  # of somebody else's, whose starter has nothing right
+        return min(max(right + hidden - starter, 0) / (solution - starter), 0.99)
 
     # -- kernels -------------------------------------------------------------------------------------------------------
 
