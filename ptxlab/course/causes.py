@@ -47,16 +47,16 @@ def mistaken(asked: Sequence[Said]) -> str:
     fits = [all(same(one.found, value, one.rtol) for one, (value, _) in zip(asked, column, strict=True))
             for column in zip(*(one.known for one in asked), strict=False)]  # fmt: skip
     says = {why for fit, (_, why) in zip(fits, wrong[0].known if wrong else (), strict=False) if fit}
-    return says.pop() if len(says) == 1 else _common([(one.found, one.truth) for one in wrong], len(asked))
+    if wrong and len(asked) > 2 and len({number(one.found, 17) for one in asked}) == 1:
+        return f"You say {number(wrong[0].found)} in every case."
+    return says.pop() if len(says) == 1 else _common([(one.found, one.truth) for one in wrong])
 
 
-def _common(pairs: list[tuple[Any, Any]], asked: int) -> str:
-    """What wrong predictions have in common: one number, an order, a member, a factor or a distance; "" for nothing."""
+def _common(pairs: list[tuple[Any, Any]]) -> str:
+    """What wrong predictions have in common: an order, a member, a factor or a distance; "" for nothing."""
     if len(pairs) < 2:
         return ""
     first, _ = pairs[0]
-    if len(pairs) == asked and asked > 2 and all(same(found, first) for found, _ in pairs):
-        return f"You say {number(first)} in every case."
     every = f"in all {len(pairs)} cases that are wrong"
     if all(
         isinstance(found, tuple) and isinstance(truth, tuple) and len(found) == len(truth) for found, truth in pairs
@@ -67,7 +67,7 @@ def _common(pairs: list[tuple[Any, Any]], asked: int) -> str:
         off = [at for at, member in enumerate(members) if not all(same(*pair) for pair in member)]
         if len(off) == 1:
             only = f"Number {off[0] + 1} of {len(members)} is wrong, the others are right {every}."
-            return " ".join(filter(None, (only, _common(members[off[0]], 0))))
+            return " ".join(filter(None, (only, _common(members[off[0]]))))
         return ""
     if not all(isinstance(x, int | float) and not isinstance(x, bool) for pair in pairs for x in pair):
         return ""
@@ -189,6 +189,9 @@ def of_attention(q: Array, key: Array, value: Array, scale: Any) -> Iterator[tup
     yield softmax(raw), "What came out is attention with unscaled scores. Where does `scale` go?"
     yield softmax(scores * scale), "What came out is attention with scores that are scaled twice."
     yield softmax(scores * np.log(2)), "What came out is attention with powers of 2 in place of e. Where does LOG2E go?"
+    yield softmax(raw * np.log(2)), "The scores are neither scaled nor multiplied by LOG2E."
+    alone = np.broadcast_to(value[..., -1:, :], (*q.shape[:-1], value.shape[-1]))
+    yield alone, "What came out is the value of the last key: all before it were multiplied by 0."
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     yield weights @ value, "What came out is not divided by the sum of the weights."
     for size in TILES:

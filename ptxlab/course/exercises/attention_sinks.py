@@ -68,15 +68,11 @@ def _sinks(g: Grading, answer: Any) -> None:
             both = sorted(set(range(min(sinks, n))) & set(range(max(0, n - window), n)))
             known = [(double, f"{shown} Key {both[0]} counts twice: it is a sink, and it is in the window.")]
         for s, w, told in (
-            (0, window, "The first keys are not seen."),
-            (0, window + sinks, "All keys that are seen are the last ones. Where do the first go?"),
-            (sinks, 0, "The last keys are not seen."),
-            (sinks, n, "All keys are seen."),
-            (sinks, window - 1, "The window has a key too few."),
-            (sinks, window + 1, "The window has a key too many."),
-            (sinks + 1, window, "There is a sink too many."),
-            (sinks - 1, window, "A sink is missing."),
-        ):
+            (0, window, "The first keys are not seen."), (0, window + sinks, "Only the last keys are seen."),
+            (sinks, 0, "The last keys are not seen."), (sinks, n, "All keys are seen."),
+            (sinks, window - 1, "The window has a key too few."), (sinks - 1, window, "A sink is missing."),
+            (sinks, window + 1, "The window has a key too many."), (sinks + 1, window, "There is a sink too many."),
+        ):  # fmt: skip
             keys = sorted({*range(min(s, n)), *range(max(0, n - w), n)})
             if keys and keys != seen:
                 other = reference.attention(q[None, None, None], key[keys][None, None], value[keys][None, None])

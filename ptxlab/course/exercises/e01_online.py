@@ -195,8 +195,9 @@ def _rescale(g: Grading, answer: Any) -> None:
 
 def _outputs(q: Any, k: Any, v: Any) -> Known:
     """What known mistakes make of the output."""
-    out = [(o[0, 0], says) for o, says in of_attention(*(x[None, None] for x in (q, k, v)), q.shape[1] ** -0.5)]
-    scores = q.astype(float) @ k.T * q.shape[1] ** -0.5
+    scale = q.shape[1] ** -0.5
+    out = [(o[0, 0], says) for o, says in of_attention(q[None, None], k[None, None], v[None, None], scale)]
+    scores = q.astype(float) @ k.T * scale
     tops = np.maximum.accumulate(scores, axis=1)
     sums = np.exp(scores - tops[:, -1:]).sum(axis=1, keepdims=True)
     return [*out, (np.exp(tops - tops[:, -1:]) @ v / sums, "The values were added without their weights.")]
@@ -213,6 +214,8 @@ def _state(built: Any, state: Any, exact: Any, which: int, wrong: Any) -> list[s
         if which == 1 and not state[row, key, 1] <= key + 1:
             why = f"No weight is above 1, and l is a sum of {key + 1}. "
             why += "From which maximum is the new weight measured? And what is subtracted from what?"
+        elif which == 1 and state[row, key, 1] < 0.999:
+            why = "The largest key weighs 1, so l is never below 1. Which one is rescaled, l or the new weight?"
         return [f"Thread {row}, key {key}: the {name} should be {due}, it was {found}.", where, why]
     says = (
         f"Thread {row}, key {key}: the maximum went from {before:.4g} to {m:.4g}, so what was summed before must be "

@@ -188,9 +188,9 @@ def _shared(s: Any) -> Known:
     """What the usual mistakes of the exchange make of the weights."""
     lanes, both, three = _lanes(s, -np.inf), (*ALL, 16), ALL[:3]
 
-    def weights(maxima: Any, sums: Any, mode: str = "bfly", base: Any = np.e) -> Any:
+    def weights(maxima: Any, sums: Any, mode: str = "bfly", base: Any = np.e, of_sum: str = "") -> Any:
         e = base ** (lanes - exchanged(lanes.max(axis=1, keepdims=True), maxima, np.maximum, mode))
-        shares = e / exchanged(e.sum(axis=1, keepdims=True), sums, np.add, mode)
+        shares = e / exchanged(e.sum(axis=1, keepdims=True), sums, np.add, of_sum or mode)
         return shares.reshape(-1, 4, 2, 16).swapaxes(1, 2).reshape(-1, 64)[: len(s)]
 
     return (
@@ -205,6 +205,8 @@ def _shared(s: Any) -> Known:
          "exchanges do 16 need?"),
         (weights(ALL, ALL, "down"), "With `down` a lane hears only from lanes above it: lane 0 from all 16 of its row, "
          "lane 15 from itself and the next row. Who tells lane 15?"),
+        *((weights(ALL, ALL, one, of_sum=two), f"The {what} comes by `down`: lane 15 hears from the next row. Who tells "
+           "it the rest of its own?") for one, two, what in (("down", "bfly", "maximum"), ("bfly", "down", "sum"))),
         (weights(ALL, ALL, base=2.0), "The weights are powers of 2 in place of e. Where does LOG2E go?"),
         (weights(ALL, ALL, "up"), "With `up` a lane hears only from lanes below it. Who tells lane 0?"),
     )  # fmt: skip

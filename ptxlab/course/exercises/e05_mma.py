@@ -54,10 +54,7 @@ def _holder(g: Grading, answer: Any) -> None:
         says = f"With a 1 there and 0 elsewhere, row {row} of the product was row {column} of B."
         right_first = 2 * (register % 2) + register // 2
         known = (
-            (
-                (row % 8 + 8 * (column % 8 // 2), register, half),
-                "You number lanes down the columns. Which lanes have row 0?",
-            ),
+            ((row % 8 + 8 * (column % 8 // 2), register, half), "You number lanes by columns. Which lanes have row 0?"),
             ((lane, right_first, half), "Register 1 holds what lies below, or what lies to the right?"),
             ((lane, register, row % 2), "Which of two neighbours shares a register: the one below, or beside?"),
         )

@@ -47,6 +47,7 @@ def _arrived(g: Grading, answer: Any) -> None:
         known = (
             (max(0, len(sizes) - n), "You count groups. How many copies has each?"),
             (sum(sizes[:-n]), "Right but for n = 0: in Python, sizes[:-0] is empty."),
+            (sum(sizes[-n:]), "You count the youngest groups. Are they in flight, or have they arrived?"),
             (sum(sizes[n:]), "You leave out the oldest groups. Which ones may still be in flight?"),
             (sum(sizes[:n]), "You count n groups. How many may still be in flight?"),
             (total - n, "You count n copies. What does wait_group count?"),

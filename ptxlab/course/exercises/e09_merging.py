@@ -37,10 +37,7 @@ def _share(g: Grading, answer: Any) -> None:
             known = (
                 (l1 / (l1 + l2), "You compare the sums as they stand, each under its own maximum."),
                 (1 - truth, "That is the share of the second part."),
-                (
-                    l1 / (l1 + l2 * two),
-                    "You take powers of 2. In which units are maxima?",
-                ),
+                (l1 / (l1 + l2 * two), "You take powers of 2. In which units are maxima?"),
                 (1 / (1 + away), "You compare the maxima alone. What do the sums say?"),
                 (l1 / (l1 + l2 / away), "The difference of the maxima is the other way round."),
             )

@@ -118,6 +118,11 @@ def _tail(g: Grading, answer: Any) -> None:
         nan = np.argwhere(np.isnan(state))
         if len(nan):
             says = [f"Part {nan[0][0]} of {splits} stored a NaN: it has no key, so (-inf, 0) is expected."]
+        odd = np.flatnonzero((state[:, 1] == 0) & ~np.isneginf(state[:, 0]))
+        if len(odd):
+            says = [
+                f"Part {odd[0]} of {splits} has no key and stored ({state[odd[0], 0]:g}, 0): (-inf, 0) is expected."
+            ]
         right = g.part(f"{keys} keys in {splits} parts: nothing lost", np.isclose(total, whole, rtol=1e-4), says)
         if right:
             g.part(

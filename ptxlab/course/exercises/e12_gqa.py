@@ -9,7 +9,7 @@ import numpy as np
 
 from ptxlab import reference
 from ptxlab.attention.decode import decode
-from ptxlab.course.causes import Known
+from ptxlab.course.causes import Known, of_attention
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
 
@@ -234,6 +234,8 @@ every digit was right. With 8 query heads on 2 KV heads the model writes fluent 
 
 def _grouped(q: Any, key: Any, value: Any) -> Known:
     """What the usual mistakes make of the output of groups [heads, 32] on KV heads [heads_kv, n, 32]."""
+    four = q.reshape(1, -1, 1, 32), key[None], value[None]
+    known = [(out.reshape(len(key), -1, 32), says) for out, says in of_attention(*four, 32**-0.5)]
     q, key, value = (x.astype(float) for x in (q.reshape(len(key), -1, 32), key, value))
     s, of_values = (q @ x.swapaxes(1, 2) * 32**-0.5 for x in (key, value))
     p, wrong = (np.exp(x - x.max(axis=2, keepdims=True)) for x in (s, of_values))
@@ -245,6 +247,7 @@ def _grouped(q: Any, key: Any, value: Any) -> Known:
         total[:, g] = total[:, g] * rescale + weight
         acc[:, g] = acc[:, g] * rescale[:, None] + weight[:, None] * value[:, j]
     return (
+        *known,
         (p @ key / l, "What came out is the weighted mean of the *keys*. Which of the two loads does the sum take?"),
         (wrong @ value / wrong.sum(axis=2, keepdims=True), "What came out has scores of query · value."),
         (np.broadcast_to(right[:, :1] / l[:, :1], q.shape), "All heads of a group have the same output, that of head "

@@ -99,6 +99,8 @@ def _summed(x: Any, w: Any) -> Known:
     own = np.pad(x.astype(float) ** 2, ((0, 0), (0, -n % 32))).reshape(rows, -1, 32).sum(axis=1)
     root, halves = np.sqrt((x.astype(float) ** 2).mean(axis=1, keepdims=True) + 1e-5), np.arange(n) % 32
     return [(x / root, "`w` is missing: the rows are divided and not yet weighed."),
+            (x / np.sqrt(own.sum(axis=1, keepdims=True) / 32 + 1e-5) * w, "A row has more than 32 elements: by what is "
+             "the sum of squares to be divided?"),
             (x * root * w, "What came out is multiplied by the root. RMSNorm divides by it."),
             *((x / np.sqrt(sums[:, halves] / n + 1e-5) * w, says) for sums, says in (
         (own, "Each lane divided by the squares of its own elements. What do the other 31 lanes know?"),
