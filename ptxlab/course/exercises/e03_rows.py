@@ -205,8 +205,8 @@ def _shared(s: Any) -> Known:
          "exchanges do 16 need?"),
         (weights(ALL, ALL, "down"), "With `down` a lane hears only from lanes above it: lane 0 from all 16 of its row, "
          "lane 15 from itself and the next row. Who tells lane 15?"),
-        *((weights(ALL, ALL, a, of_sum=b), f"The {what} comes by `down`: lane 15 hears from the next row. Who tells it the "
-           "rest of its own?") for a, b, what in (("down", "bfly", "maximum"), ("bfly", "down", "sum"))),
+        *((weights(ALL, ALL, a, of_sum=b), f"The {what} comes by `down`: lane 15 hears from the next row. Who tells it "
+           "the rest of its own?") for a, b, what in (("down", "bfly", "maximum"), ("bfly", "down", "sum"))),
         (weights(ALL, ALL, base=2.0), "The weights are powers of 2 in place of e. Where does LOG2E go?"),
         (weights(ALL, ALL, "up"), "With `up` a lane hears only from lanes below it. Who tells lane 0?"),
     )  # fmt: skip
