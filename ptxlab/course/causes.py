@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ptxlab.course.values import number, same
 from ptxlab.isa.special_registers import SPECIAL_REGISTERS
 
 Array = NDArray[Any]
@@ -29,6 +30,55 @@ def fitting(known: Known | Callable[[], Known], got: Array, only: Any, rtol: flo
     with np.errstate(all="ignore"):
         found = {says for result, says in (known() if callable(known) else known) if fits(result)}
     return found.pop() if len(found) == 1 else ""
+
+
+class Said(NamedTuple):
+    """A prediction: what was said, what the machine found, the tolerance, and what known mistakes say."""
+
+    found: Any
+    truth: Any
+    rtol: float
+    known: Sequence[tuple[Any, str]]
+
+
+def mistaken(asked: Sequence[Said]) -> str:
+    """The sentence of the one known mistake that says what all predictions say, or else what the wrong ones share."""
+    wrong = [one for one in asked if not same(one.found, one.truth, one.rtol)]
+    fits = [all(same(one.found, value, one.rtol) for one, (value, _) in zip(asked, column, strict=True))
+            for column in zip(*(one.known for one in asked), strict=False)]  # fmt: skip
+    says = {why for fit, (_, why) in zip(fits, wrong[0].known if wrong else (), strict=False) if fit}
+    if wrong and len(asked) > 2 and len({number(one.found, 17) for one in asked}) == 1:
+        return f"You say {number(wrong[0].found)} in every case."
+    return says.pop() if len(says) == 1 else _common([(one.found, one.truth) for one in wrong])
+
+
+def _common(pairs: list[tuple[Any, Any]]) -> str:
+    """What wrong predictions have in common: an order, a member, a factor or a distance; "" for nothing."""
+    if len(pairs) < 2:
+        return ""
+    first, _ = pairs[0]
+    every = f"in all {len(pairs)} cases that are wrong"
+    if all(
+        isinstance(found, tuple) and isinstance(truth, tuple) and len(found) == len(truth) for found, truth in pairs
+    ):
+        if all(same(found[::-1], truth) for found, truth in pairs):
+            return "These are the right numbers in the opposite order."
+        members = [[(found[at], truth[at]) for found, truth in pairs] for at in range(len(first))]
+        off = [at for at, member in enumerate(members) if not all(same(*pair) for pair in member)]
+        if len(off) == 1:
+            only = f"Number {off[0] + 1} of {len(members)} is wrong, the others are right {every}."
+            return " ".join(filter(None, (only, _common(members[off[0]]))))
+        return ""
+    if not all(isinstance(x, int | float) and not isinstance(x, bool) for pair in pairs for x in pair):
+        return ""
+    factors = {round(found / truth, 9) if truth else 0.0 for found, truth in pairs}
+    steps = {found - truth for found, truth in pairs}
+    factor, step = factors.pop(), steps.pop()
+    if not factors and factor > 0 and 1 / factor == round(1 / factor):
+        return f"The machine says {1 / factor:g} times as much as you, {every}."
+    if not factors and factor > 1 and factor == round(factor):
+        return f"You say {factor:g} times as much as the machine, {every}."
+    return f"You say {abs(step):g} {'more' if step > 0 else 'less'} than the machine, {every}." if not steps else ""
 
 
 def where(wrong: Array) -> str:
@@ -100,6 +150,25 @@ def log_sums(m: Array, l: Array) -> Iterator[tuple[Array, str]]:
     yield m * two, "What came out is the maximum alone, in units of ln 2. Where does the sum l go?"
     yield (m + log) * two, "What came out is the right number in units of ln 2. What brings log2 to ln?"
     yield m * two + log, "The logarithm of l is in natural units there, and m is in units of ln 2."
+    yield (m + log) * two**2, "What came out is log2(e)² times too large. Which factor brings log2 to ln?"
+    yield m + l, "The sum l itself was added to the maximum. Which function of it is meant?"
+    yield 2 * m + log, "The maximum is in the result twice. From what were the weights measured?"
+
+
+def reached(lane: int, distances: Sequence[int]) -> Known:
+    """What the usual mistakes say of the lanes that a lane hears in butterflies at these distances."""
+    steps: tuple[tuple[Callable[[int, int], int], str], ...] = (
+        (lambda a, d: (a + d) % 32, "You add the distance. The partner of lane 5 at distance 1 is lane 4: 5 ^ 1."),
+        (lambda a, d: (a - d) % 32, "You subtract the distance. The partner of lane 4 at distance 1 is lane 5: 4 ^ 1."),
+        (lambda a, d: a | d, "You set the bit. The partner of lane 5 at distance 1 is lane 4: `^` changes the bit."),
+        (lambda a, d: a ^ d, "The lane itself is missing. Does it lose its own number?"),
+    )
+    yield {lane, *(lane ^ d for d in distances)}, "You name its own partners. What had those heard before?"
+    for step, says in steps:
+        lanes = {lane}
+        for d in distances:
+            lanes |= {step(other, d) for other in lanes}
+        yield lanes - {lane} if "itself" in says else lanes, says
 
 
 TILES = (4, 8, 16, 32, 64)
@@ -118,7 +187,11 @@ def of_attention(q: Array, key: Array, value: Array, scale: Any) -> Iterator[tup
         return out
 
     yield softmax(raw), "What came out is attention with unscaled scores. Where does `scale` go?"
+    yield softmax(scores * scale), "What came out is attention with scores that are scaled twice."
     yield softmax(scores * np.log(2)), "What came out is attention with powers of 2 in place of e. Where does LOG2E go?"
+    yield softmax(raw * np.log(2)), "The scores are neither scaled nor multiplied by LOG2E."
+    alone = np.broadcast_to(value[..., -1:, :], (*q.shape[:-1], value.shape[-1]))
+    yield alone, "What came out is the value of the last key: all before it were multiplied by 0."
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     yield weights @ value, "What came out is not divided by the sum of the weights."
     for size in TILES:

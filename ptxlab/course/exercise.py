@@ -43,6 +43,9 @@ class Exercise:
         Runs the checks: it is called with a `Grading` and the answer.
     points
         What it counts in a class.
+    begin
+        Right parts of the starter and of the solution, where the starter has some: a mark counts from there.
+        `ptxlab course test` measures both.
 
     Raises
     ------
@@ -66,6 +69,7 @@ class Exercise:
     graded: tuple[str, ...]
     grade: Callable[[Grading, Any], None]
     points: int = 1
+    begin: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         wrong = [

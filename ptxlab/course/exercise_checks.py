@@ -26,7 +26,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ptxlab.course.causes import Known, digits, fitting, of_attention, plain, where
+from ptxlab.course.causes import Known, Said, digits, fitting, mistaken, of_attention, plain, where
 from ptxlab.course.feedback_sentences import LONGEST, Says, met, sentences, short, thrown
 from ptxlab.course.kernel_answers import headers_lacking, is_kernel, parameter, parsed
 from ptxlab.course.measures import costs, dearest, measure
@@ -104,6 +104,7 @@ class Grading:
         self.tried: list[str] = []  # the programs that were built, the values that were returned
         self._launches: list[_Launch] = []
         self._told: dict[int, list[tuple[int, str]]] = {}  # which number of a prediction -> (its part, what it said)
+        self._asked: list[Said] = []  # the predictions, whose cause is what all of them have in common
 
     # -- parts and cases -----------------------------------------------------------------------------------------------
 
@@ -163,7 +164,8 @@ class Grading:
     ) -> Iterator[Any]:
         """The cases that the prompt shows, then the edges, then hidden ones that the seed decides.
 
-        Hidden cases come only if all others are right. While learning it stops after the first case with a wrong part.
+        Hidden cases come only if all others are right. While learning it stops after the first case with a wrong part,
+        except that predictions go through all cases but the hidden ones: what their mistakes have in common is named.
 
         Parameters
         ----------
@@ -184,7 +186,7 @@ class Grading:
         """
         for case in (*shown, *edges):
             yield case
-            if self.failed and not self.graded:
+            if self.failed and not self.graded and not self._asked:
                 return
         if hidden is None or self.failed:
             return
@@ -202,6 +204,10 @@ class Grading:
         """What was found: of the first wrong part what it says, or the notes if all is right."""
         for launched in self._launches:
             self._tell_symptom(launched)
+        cause = mistaken(self._asked)
+        for at, part in enumerate(self.parts):
+            if cause and not part.ok and part.name.startswith("predicts "):
+                self.parts[at] = replace(part, says=(*part.says, cause), cause=True)
         wrong = next((part for part in self.parts if not part.ok), None)
         ok = wrong is None and bool(self.parts)
         if self.graded:
@@ -222,11 +228,10 @@ class Grading:
 
     def _share(self) -> float:
         """The mark of an answer that is not right: its right parts beyond the starter's, of those there are to win."""
-        begin = STARTS.get(self.exercise.name)
         right, hidden = points(self.parts)
-        if begin is None:  # an exercise of somebody else, whose starter nobody has measured
-            return min((right + hidden) / max(len(self.parts), 1), 0.99)
-        return min(max(right + hidden - begin.starter, 0) / (begin.solution - begin.starter), 0.99)
+        begin = STARTS.get(self.exercise.name) or getattr(self.exercise, "begin", None)
+        starter, solution = begin or (0, max(len(self.parts), 1))  # of somebody else's, whose starter has nothing right
+        return min(max(right + hidden - starter, 0) / (solution - starter), 0.99)
 
     # -- kernels -------------------------------------------------------------------------------------------------------
 
@@ -523,21 +528,20 @@ class Grading:
         self, function: Any, args: tuple[Any, ...], truth: Any, says: Says = "", *, rtol: float = 0.0, known: Known = ()
     ) -> bool:
         """A part: `function(*args)` is what the machine found, `truth`: a number, text, or a sequence of them. known:
-        what known mistakes say; if exactly one says this, its sentence stands for `says`."""
+        what known mistakes say, the same ones in each case; the sentence of the one that says what all predictions say
+        is added to `says`."""
         found = self.call(function, *args)
         if found is None:
             return False
         called = f"{self.exercise.answer}({', '.join(map(number, args))})"
+        self._asked.append(Said(found, truth, rtol, tuple(known)))
 
         def tell() -> list[str]:
-            said = "{}: you say {}, the machine says {}.".format(called, *apart(found, truth))
-            return [said, *((cause,) if cause else sentences(says))]
+            return ["{}: you say {}, the machine says {}.".format(called, *apart(found, truth)), *sentences(says)]
 
-        wrong = set() if same(found, truth, rtol) else {why for value, why in known if same(found, value, rtol)}
-        cause = wrong.pop() if len(wrong) == 1 else ""
-        return self.told(f"predicts {called}", found, truth, tell, rtol=rtol, cause=cause)
+        return self.told(f"predicts {called}", found, truth, tell, rtol=rtol)
 
-    def told(self, name: str, found: Any, truth: Any, says: Says = "", *, rtol: float = 0.0, cause: str = "") -> bool:
+    def told(self, name: str, found: Any, truth: Any, says: Says = "", *, rtol: float = 0.0) -> bool:
         """A part: a prediction is right. Where several numbers are to be told (a tuple), a part for each of them."""
         several = isinstance(truth, tuple) and isinstance(found, list | tuple | np.ndarray) and len(found) == len(truth)
         pairs = list(zip(found, truth, strict=True)) if several else [(found, truth)]
@@ -546,7 +550,7 @@ class Grading:
             if not self._in_hidden:
                 self._told.setdefault(which, []).append((len(self.parts), number(one, 17)))
             which_one = f", number {which + 1} of {len(pairs)}" if several else ""
-            right &= self.part(f"{name}{which_one}", same(one, wanted, rtol=rtol), says, cause=cause)
+            right &= self.part(f"{name}{which_one}", same(one, wanted, rtol=rtol), says)
         return right
 
 

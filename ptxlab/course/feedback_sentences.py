@@ -50,6 +50,6 @@ def met(found: Any, kernel: Any) -> str:
     instructions = [i for f in parsed(kernel).module.kernels if f.body is not None for i in f.instructions()]
     if any(i.name in ("ret", "exit") for i in instructions[:-1]):
         return says
-    lane, _, rest = f"Lane {found.value}", *says.partition("\n")[1:]
+    lane, _, rest = "A lane" if found.value is None else f"Lane {found.value}", *says.partition("\n")[1:]
     why = "did not enter the branch of this shuffle, and the mask names it. Which lanes must reach a shuffle?"
     return f"{lane} {why}\n{rest}"

@@ -8,6 +8,7 @@ from ptxlab.course import own
 from ptxlab.course.cells import run
 from ptxlab.course.feedback import judge
 from ptxlab.course.notebook_sources import placed
+from ptxlab.course.starter_credit_measured import measured
 
 SEEDS = range(6)
 
@@ -25,6 +26,9 @@ def tested() -> Iterator[tuple[str, list[str]]]:
                 if not told.ok:
                     wrong.append(f"its solution fails with the seed {seed}: {' '.join(told.says)}")
                     break
+            begin = measured(exercise.name)
+            if not wrong and (exercise.begin or (0, begin.solution)) != begin:
+                wrong.append(f"a mark counts from what the starter has right: write begin={tuple(begin)}")
             for code, phrase in getattr(module, "WRONG", {}).get(exercise.name, ()):
                 told = judge(exercise, run(exercise, code))
                 if told.ok or phrase not in repr(told):

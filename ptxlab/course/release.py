@@ -15,13 +15,14 @@ from typing import Any
 from ptxlab.course import build, own
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.feedback import find
+from ptxlab.course.values import counted
 from ptxlab.errors import PtxlabError
 from ptxlab.version import __version__
 
 README = """\
 # {title}
 
-{count} notebooks with exercises. Open them with JupyterLab:
+{count} with exercises. Open with JupyterLab:
 
     python -m pip install -r requirements.txt
     python -m jupyterlab .
@@ -61,7 +62,7 @@ def release(folder: Path, *, notebooks: Sequence[str] = ()) -> list[Path]:
         made.cells = [*([new_code_cell(f"%env {own.VARIABLE}=.")] if source in ours else []), *_student(made.cells)]
         written.append(_write(folder / f"{source.stem}.ipynb", build.text_of(_numbered(made))))
     title = "Attention on a GPU, one instruction at a time"
-    written.append(_write(folder / "README.md", README.format(title=title, count=len(chosen))))
+    written.append(_write(folder / "README.md", README.format(title=title, count=counted(len(chosen), "notebook"))))
     written.append(_write(folder / "requirements.txt", f"ptxlab=={__version__}\n"))
     return written
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ptxlab.course.feedback import catalogue, find
+from ptxlab.course.values import counted
 
 if TYPE_CHECKING:
     from ptxlab.course.marks import Graded, Mark
@@ -96,7 +97,7 @@ def write_html(graded: Sequence[Graded], path: Path, *, title: str = "Marks", se
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
         "<meta name='viewport' content='width=device-width, initial-scale=1'>",
         f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head><body><h1>{html.escape(title)}</h1>",
-        f"<p>{len(graded)} submissions, {len(names)} exercises, {most} points"
+        f"<p>{counted(len(graded), 'submission')}, {counted(len(names), 'exercise')}, {counted(most, 'point')}"
         + (f", hidden cases from seed {seed}" if seed is not None else "") + ".</p>",
         _isolation(graded), "<h2>Exercises</h2>", _exercises(graded, names), "<h2>Students</h2>",
         _table(graded, names, most), "<h2>Feedback</h2>",

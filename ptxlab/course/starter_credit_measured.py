@@ -27,7 +27,8 @@ def main(names: Sequence[str] = ()) -> None:
     here = Path(starter_credit.__file__)
     head, _, rest = here.read_text(encoding="utf-8").partition("STARTS: dict[str, Start] = {\n")
     tail = rest.partition("\n}")[2]
-    found = {name: STARTS[name] if names and name not in names else measured(name) for name in catalogue()}
+    ours = [name for name, exercise in catalogue().items() if exercise.grade.__module__.startswith("ptxlab.")]
+    found = {name: STARTS[name] if names and name not in names else measured(name) for name in ours}
     each = [f'"{name}": Start({start.starter}, {start.solution}),' for name, start in found.items()]
     rows = "".join(f"    {' '.join(each[at : at + 3])}\n" for at in range(0, len(each), 3))
     here.write_text(f"{head}STARTS: dict[str, Start] = {{\n{rows}}}{tail}", encoding="utf-8")

@@ -78,7 +78,6 @@ def test_a_good_folder_is_listed_released_and_tested(
     monkeypatch.setenv("PTXLAB_COURSE", str(tmp_path / "own"))
     for kept in (own.modules, catalogue):
         kept.cache_clear()
-    assert score("20-square", lambda n: n * n) == 1.0
     capsys.readouterr()
     assert main(["course", "test", str(tmp_path / "own")]) == 0
     assert capsys.readouterr().out == "20-square: good\n"
@@ -97,6 +96,11 @@ def test_a_solution_that_cannot_be_left_out_is_an_error(
     assert main(["course", "release", str(tmp_path / "class"), "--notebooks", "20"]) == 2
     assert "write the solution of 20-square as solution=..., to be left out" in capsys.readouterr().err
     assert not (tmp_path / "class").exists()
+
+
+def test_what_a_starter_has_right_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["course", "test", str(course(tmp_path / "own", starter="9 if n == 3 else 0"))]) == 1
+    assert "write begin=(1, 2)" in capsys.readouterr().out
 
 
 def test_what_is_wrong_with_a_folder_is_said(

@@ -31,7 +31,7 @@ WRONG = {
         (but("01-rescale", ("k.fma(row_sum, rescale, weight)", "row_sum + weight")),
          "Thread 0, key 4: the running sum l should be 1.138, it was 2.562."),
         (but("01-rescale", ("            acc[d] *= rescale\n", "")),
-         "m, l and rescale are not the only things that change when the maximum grows."),
+         "The row o is not rescaled when the maximum of a row grows."),
         (but("01-rescale", (_PROBE, "        with k.if_((row & 1) == 0):\n    " + _PROBE)),
          "Thread 1, key 0: they were (nan, nan, nan)."),
         (but("01-rescale", ("row_max - new_max", "new_max - row_max")), "A rescale is never above 1."),

@@ -55,7 +55,7 @@ WRONG = {
         (CHAIN.solution.replace("c[row + 1], c[row])", "c[row], c[row + 1])"), "a P whose neighbours are exchanged"),
         # keys 8 to 15 first
         (CHAIN.solution.replace("for c in weights for row", "for c in weights[::-1] for row"),
-         "keys 8 to 15 stand before"),
+         "keys 8 to 15 come before"),
         # no gate
         (CHAIN.solution.replace("[k.max(x, 0.0) for x in s]", "s"), "without the gate"),
         # O begins anew with each 16 keys

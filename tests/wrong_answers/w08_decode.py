@@ -16,7 +16,7 @@ WRONG = {
     "08-maximum": (
         (MAXIMUM.replace("-math.inf", "0.0"), "what did the running maximum begin with?"),
         (MAXIMUM.replace("(16, 8, 4, 2, 1)", "()"), "it has heard from no other lane"),
-        (MAXIMUM.replace('mode="bfly"', 'mode="down"'), "stored"),
+        (MAXIMUM.replace("k.loop(n,", "k.loop(n - 1,"), "Which numbers does its loop begin and end with?"),
         (MAXIMUM.replace("(16, 8, 4, 2, 1)", "(16, 8, 4, 2, 1, 1)"), "6 shuffles; at most 5 are allowed"),
     ),
     "08-coalesce": (

@@ -167,7 +167,7 @@ WRONG = {
          "the old maximum is overwritten before the rescale is computed from it: "),
         (but("13-convict", ("columns + 4", "columns")), "columns from number `columns` on are never computed: "),
         (but("13-convict", ("2 * tile - 1", "2 * tile")), "do not find the kernel in which the keys after the last whole"),
-        (but("13-convict", ("(32, 2 * tile,", "(32, 400,")), "keys is a whole number from 1 to 200"),
+        (but("13-convict", ("(32, 2 * tile,", "(32, 400,")), "keys must be a whole number from 1 to 200"),
     ),
     "14-clamp": (
         (find("14-clamp").starter, "above the limits"),

@@ -67,6 +67,16 @@ def _sinks(g: Grading, answer: Any) -> None:
         if len(twice) > len(seen):
             both = sorted(set(range(min(sinks, n))) & set(range(max(0, n - window), n)))
             known = [(double, f"{shown} Key {both[0]} counts twice: it is a sink, and it is in the window.")]
+        for s, w, told in (
+            (0, window, "The first keys are not seen."), (0, window + sinks, "Only the last keys are seen."),
+            (sinks, 0, "The last keys are not seen."), (sinks, n, "All keys are seen."),
+            (sinks, window - 1, "The window has a key too few."), (sinks - 1, window, "A sink is missing."),
+            (sinks, window + 1, "The window has a key too many."), (sinks + 1, window, "There is a sink too many."),
+        ):  # fmt: skip
+            keys = sorted({*range(min(s, n)), *range(max(0, n - w), n)})
+            if keys and keys != seen:
+                other = reference.attention(q[None, None, None], key[keys][None, None], value[keys][None, None])
+                known.append((other.o[0, 0, 0], f"{shown} {told}"))
         rows = dim * 4 // 32
         if g.close(case, o, exact.o[0, 0, 0], rtol=1e-3, atol=1e-4, says=shown, known=known):
             g.close(f"LSE: {case}", lse, exact.lse[0, 0], rtol=1e-4, atol=1e-4, says=shown)

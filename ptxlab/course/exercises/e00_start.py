@@ -23,6 +23,8 @@ def _square(g: Grading, answer: Any) -> None:
             (2 * was + 1, "Each number was doubled before 1 was added. Which word multiplies?"),
             (was * was, "Each number was squared; 1 is still to be added."),
             (was + 1, "1 was added, and nothing was squared."),
+            (was * was + was, "x was added to the square. What is to be added?"),
+            (was, "No number has changed: each was stored as it was loaded."),
             ((was + 1) ** 2, "What came out is (x + 1) squared. Which of your two lines comes first?"),
         )
         says = f"Thread 0 had the number 3. Its square is 9; now it is {x[0]:g}."
@@ -150,6 +152,9 @@ def _relu(g: Grading, answer: Any) -> None:
         known = (
             (np.minimum(linear, 0), "What came out is the smaller of the two."),
             (linear, "What came out is a*x + y. What becomes of it where it is negative?"),
+            (np.maximum(np.float32(a) * before + x, 0), "x and y have changed places: a belongs to x."),
+            (np.maximum(np.float32(a) * x, 0), "y was not added."),
+            (np.abs(linear), "What came out is the absolute value. What becomes of negative numbers?"),
             (np.float32(a) * np.maximum(x, 0) + before, "What was clipped at zero is x, not the sum."),
             (np.float32(a) * x + np.maximum(before, 0), "What was clipped at zero is y, not the sum."),
         )

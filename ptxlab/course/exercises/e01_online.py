@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from ptxlab import reference
 from ptxlab.attention.prefill import attention
+from ptxlab.course.causes import Known, of_attention
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
 from ptxlab.course.exercises.online_kernel import END, LSE, QUERY, SCORE, STEP, THRIFT, WIDE
@@ -168,7 +170,9 @@ def _rescale(g: Grading, answer: Any) -> None:
             row, key = (int(x) for x in np.argwhere(missing)[0])
             three = ", ".join(f"{x:.4g}" for x in state[row, key])
             why = f"{place(built, probed(built, 2))}\nA rescale is never above 1. What is subtracted from what?"
-            if not state[row, key, 2] > 1:
+            if state[row, key, 0] == -np.inf:
+                why = "The probe ran. -inf - (-inf) is NaN: why is the maximum -inf after a key?"
+            elif not state[row, key, 2] > 1:
                 why = "k.probe(row, j, n, row_max, row_sum, rescale) must run at every key."
             g.part("m, l and rescale at every key", False, f"Thread {row}, key {key}: they were ({three}).", why)
             continue
@@ -179,16 +183,24 @@ def _rescale(g: Grading, answer: Any) -> None:
                 not wrong.any(),
                 lambda which=which, wrong=wrong: _state(built, state, expected.state, which, wrong),
             )
-        g.close(
-            "the output", o, expected.o[0, 0], rtol=1e-3, atol=1e-4, run=run,
-            says="m, l and rescale are not the only things that change when the maximum grows."
-        )  # fmt: skip
+        known = functools.partial(_outputs, q, k, v)
+        g.close("the output", o, expected.o[0, 0], rtol=1e-3, atol=1e-4, run=run, known=known)
         grew = int((expected.state[:, :, 2] < 1 - 1e-6).sum())
         error = float(np.max(np.abs(o - expected.o[0, 0])))
         g.note(
             f"In {rows} threads the maximum grew {grew} times, and each time rescale was exp(m - m'). With logits "
             f"of sigma {sigma:.2g} the output is within {error:.1e} of float64."
         )
+
+
+def _outputs(q: Any, k: Any, v: Any) -> Known:
+    """What known mistakes make of the output."""
+    scale = q.shape[1] ** -0.5
+    out = [(o[0, 0], says) for o, says in of_attention(q[None, None], k[None, None], v[None, None], scale)]
+    scores = q.astype(float) @ k.T * scale
+    tops = np.maximum.accumulate(scores, axis=1)
+    sums = np.exp(scores - tops[:, -1:]).sum(axis=1, keepdims=True)
+    return [*out, (np.exp(tops - tops[:, -1:]) @ v / sums, "The values were added without their weights.")]
 
 
 def _state(built: Any, state: Any, exact: Any, which: int, wrong: Any) -> list[str]:
@@ -198,7 +210,12 @@ def _state(built: Any, state: Any, exact: Any, which: int, wrong: Any) -> list[s
     where, (due, found) = place(built, probed(built, which)), apart(exact[row, key, which], state[row, key, which])
     if which != 2:
         name = ("running maximum m", "running sum l")[which]
-        why = "From which maximum is the new weight measured? The old one is smaller." if found == "inf" else ""
+        why = ""
+        if which == 1 and not state[row, key, 1] <= key + 1:
+            why = f"No weight is above 1, and l is a sum of {key + 1}. "
+            why += "From which maximum is the new weight measured? And what is subtracted from what?"
+        elif which == 1 and state[row, key, 1] < 0.999:
+            why = "The largest key weighs 1, so l is never below 1. Which one is rescaled, l or the new weight?"
         return [f"Thread {row}, key {key}: the {name} should be {due}, it was {found}.", where, why]
     says = (
         f"Thread {row}, key {key}: the maximum went from {before:.4g} to {m:.4g}, so what was summed before must be "
@@ -207,6 +224,9 @@ def _state(built: Any, state: Any, exact: Any, which: int, wrong: Any) -> list[s
     grew = exact[:, :, 2] < 1 - 1e-6
     ones = int(np.sum(np.isclose(state[:, :, 2], 1) & grew))
     count = f"In all {len(state)} threads the maximum grew {int(grew.sum())} times; rescale was 1 in {ones} of them."
+    held = state[row, key - 1, 0] if key else -math.inf
+    if not np.isclose(held, before, atol=1e-4):
+        count = f"The kernel's own m was {held:.4g} before that key, where it should have been {before:.4g}."
     if state[row, key, 0] == -math.inf:
         count = "The kernel's own m was still -inf at that key: row_max never got its new value."
     return [says, where, count]

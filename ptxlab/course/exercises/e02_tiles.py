@@ -30,9 +30,12 @@ def _sectors(g: Grading, answer: Any) -> None:
         loads = [line for line in run.counters.by_line.values() if line.opcode == "ld.global.f32"]  # of x, then of keys
         says = f"The launch has {blocks} block{'s' * (blocks > 1)}, and the {m} keys take {4 * m} bytes."
         known = (
-            (blocks * (m // 8), f"{says} You leave out the last sector, which is not full, and it is loaded."),
-            (n // T * -(-m // 8), f"{says} You leave out the last block, which is not full, and it loads."),
-            (-(-m // 8), f"{says} You count one block."),
+            (blocks * (m // 8), "You leave out the last sector, which is not full, and it is loaded."),
+            (n // T * -(-m // 8), "You leave out the last block, which is not full, and it loads."),
+            (-(-m // 8), "You count one block."),
+            (blocks * m, "You count keys. How many does a sector have?"),
+            (blocks * -(-n // 8), "You count points. The loads of keys are asked for."),
+            (blocks * -(-m // T) * T // 8, "You round the keys up to whole tiles. What is loaded past the last key?"),
         )
         if g.predict(answer, (n, m, T), loads[1].sectors, says, known=known):
             g.note(f"{n} points, {m} keys, T = {T}: {loads[1].sectors} sectors in {loads[1].requests} loads of a warp.")
@@ -151,12 +154,16 @@ def smooth(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32, rounds: u32):
 )
 
 
-def _copied(q: Any, key: Any, T: int) -> Iterator[tuple[Any, str]]:
+def _copied(q: Any, key: Any, T: int, threads: int) -> Iterator[tuple[Any, str]]:
     """What the usual mistakes of the copy make of the sums."""
     (m, D), flat = key.shape, key.reshape(-1)
     places: tuple[tuple[Callable[[int, Any], Any], str], ...] = (
         (lambda first, e: e, "has the first rows of `key` in each tile. What tells one round from the next?"),
         (lambda first, e: first + e, "has tiles that begin at number `first` of `key`. How many numbers is a row?"),
+        (
+            lambda first, e: first * D + e % threads,
+            "repeats the first `threads` numbers of a tile. What is a thread's second?",
+        ),
         (lambda first, e: (first + e // D) * D, "has D equal numbers in each row of a tile. What does `e` count?"),
     )
     for place, says in places:
@@ -193,7 +200,7 @@ def _copy(g: Grading, answer: Any) -> None:
         if run is None:
             continue
         case = f"{m} keys of {D}, tiles of {T}, blocks of {block}"
-        if not g.close(f"right for {case}", y, np.abs(q @ key.T).sum(axis=1), run=run, known=_copied(q, key, T)):
+        if not g.close(f"right for {case}", y, np.abs(q @ key.T).sum(axis=1), run=run, known=_copied(q, key, T, block)):
             continue
         # Each tile, each turn of the threads: as many sectors as its bytes touch.
         ideal = 0
@@ -288,7 +295,15 @@ def _blocksum(g: Grading, answer: Any) -> None:
         run = g.launch(answer, blocks, B, x, y, n, build={"B": B}, counters=True, orders=True)
         steps, warps = int(math.log2(B)), blocks * (B // 32)
         parts = np.pad(x, (0, blocks * B - n)).reshape(blocks, 2, -1).sum(axis=2)
-        known = ((parts[:, 0], "What came out is the sum of the first half. Which step adds the second?"),)
+        even = np.pad(x, (0, blocks * B - n)).reshape(blocks, -1, 2).sum(axis=1)[:, 0]
+        known = (
+            (
+                np.where(np.arange(blocks), np.pad(x, (0, blocks * B - n))[::B], right),
+                "Block 0 is right; the others store their first number. Is `t` or `i` the place in the block?",
+            ),
+            (even, "What came out is the sum of every second number: the last step is missing."),
+            (parts[:, 0], "What came out is the sum of the first half. Which step adds the second?"),
+        )
         if run is not None and g.close(f"right for {n} numbers in blocks of {B}", y, right, run=run, known=known):
             g.at_most(f"{steps + 1} barriers a warp in blocks of {B}", run, "barriers", (steps + 1) * warps)
             each = 24 + 12 * steps

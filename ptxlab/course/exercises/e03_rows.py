@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ptxlab.builder import Builder, Ptr, f32, kernel, u32
-from ptxlab.course.causes import ALL, Known, exchanged, log_sums
+from ptxlab.course.causes import ALL, Known, exchanged, log_sums, reached
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
 from ptxlab.course.exercises.score_pieces import PIECE
@@ -67,6 +67,9 @@ def _loads(g: Grading, answer: Any) -> None:
         fma = counters.opcodes["fma.rn.f32"][0] // 8
         known = (
             ((high + wide) * D, "Each load brings `vector` numbers. How many turns has the loop over d?"),
+            (high + wide, "You count one turn of the loop over d. How many has it?"),
+            (high * D // vector, "You count the loads of rows of Q alone."),
+            (wide * D // vector, "You count the loads of keys alone."),
             (found, "That is the count of all eight warps. How many does one execute?"),
             (high * wide * D // vector, "That counts a load for each product. How often is a row loaded for all keys?"),
         )
@@ -128,10 +131,7 @@ def _hears(g: Grading, answer: Any) -> None:
         launch(gossip(bits=bits), 1, 32, heard, device="cpu")
         truth = {other for other in range(32) if int(heard[lane]) >> other & 1}
         says = f"In the run, lane {lane} got the numbers of {len(truth)} lanes in {len(bits)} shuffles."
-        known = [
-            ({lane, *(lane ^ bit for bit in bits)}, f"{says} You name its own partners. What had those heard before?")
-        ]
-        if g.predict(answer, (lane, bits), truth, says, known=known):
+        if g.predict(answer, (lane, bits), truth, says, known=reached(lane, bits)):
             g.note(f"Lane {lane}, bits {bits}: {counted(len(truth), 'lane')} in {counted(len(bits), 'shuffle')}.")
 
 
@@ -188,9 +188,9 @@ def _shared(s: Any) -> Known:
     """What the usual mistakes of the exchange make of the weights."""
     lanes, both, three = _lanes(s, -np.inf), (*ALL, 16), ALL[:3]
 
-    def weights(maxima: Any, sums: Any, mode: str = "bfly") -> Any:
-        e = np.exp(lanes - exchanged(lanes.max(axis=1, keepdims=True), maxima, np.maximum, mode))
-        shares = e / exchanged(e.sum(axis=1, keepdims=True), sums, np.add, mode)
+    def weights(maxima: Any, sums: Any, mode: str = "bfly", base: Any = np.e, of_sum: str = "") -> Any:
+        e = base ** (lanes - exchanged(lanes.max(axis=1, keepdims=True), maxima, np.maximum, mode))
+        shares = e / exchanged(e.sum(axis=1, keepdims=True), sums, np.add, of_sum or mode)
         return shares.reshape(-1, 4, 2, 16).swapaxes(1, 2).reshape(-1, 64)[: len(s)]
 
     return (
@@ -205,6 +205,9 @@ def _shared(s: Any) -> Known:
          "exchanges do 16 need?"),
         (weights(ALL, ALL, "down"), "With `down` a lane hears only from lanes above it: lane 0 from all 16 of its row, "
          "lane 15 from itself and the next row. Who tells lane 15?"),
+        *((weights(ALL, ALL, a, of_sum=b), f"The {what} comes by `down`: lane 15 hears from the next row. Who tells it "
+           "the rest of its own?") for a, b, what in (("down", "bfly", "maximum"), ("bfly", "down", "sum"))),
+        (weights(ALL, ALL, base=2.0), "The weights are powers of 2 in place of e. Where does LOG2E go?"),
         (weights(ALL, ALL, "up"), "With `up` a lane hears only from lanes below it. Who tells lane 0?"),
     )  # fmt: skip
 

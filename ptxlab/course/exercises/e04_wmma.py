@@ -31,9 +31,9 @@ def _products(g: Grading, answer: Any) -> None:
             f"and {tiles} tile{'s' * (tiles > 1)} of 64 keys."
         )
         known = (
-            (found // 2, f"{says} You count one of attention's two products."),
-            (found // 4, f"{says} You count one warp of each block."),
-            (4 * (rows // 64) * (keys // 64) * D // 2, f"{says} You leave out what is not whole, and it is computed."),
+            (found // 2, "You count one of attention's two products."),
+            (found // 4, "You count one warp of each block."),
+            (4 * (rows // 64) * (keys // 64) * D // 2, "You leave out what is not whole, and it is computed."),
         )
         if g.predict(answer, (rows, keys, D), found, says, known=known):
             g.note(f"{rows} rows, {keys} keys, D = {D}: {found} products of 16 x 16 matrices.")
@@ -84,10 +84,12 @@ def _keys(g: Grading, answer: Any) -> None:
         if run is None:
             continue
 
-        says, known = "In memory a row of K has D numbers, and a row of S has n.", []
+        says = "In memory a row of K has D numbers, and a row of S has n."
+        same = np.tile(right[:, :16], n // 16)
+        known = [(same, "Each block took keys 0 to 15. Where does its first key lie?")] if n > 16 else []
         if n == D:
             whole = q.astype(np.float32) @ key.astype(np.float32)
-            known = [(whole, "What came out is Q K, not Q K': the rows of K were taken for rows.")]
+            known += [(whole, "What came out is Q K, not Q K': the rows of K were taken for rows.")]
         if g.equal(f"right for {n} keys of {D}", s, right, run=run, says=says, known=known):
             found, needed = executed(run, "wmma.mma"), n // 16 * (D // 16)
             g.part(

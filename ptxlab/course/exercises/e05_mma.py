@@ -54,8 +54,9 @@ def _holder(g: Grading, answer: Any) -> None:
         says = f"With a 1 there and 0 elsewhere, row {row} of the product was row {column} of B."
         right_first = 2 * (register % 2) + register // 2
         known = (
-            ((lane, right_first, half), f"{says} Register 1 holds what lies below, or what lies to the right?"),
-            ((lane, register, row % 2), f"{says} Which of two neighbours shares a register: the one below, or beside?"),
+            ((row % 8 + 8 * (column % 8 // 2), register, half), "You number lanes by columns. Which lanes have row 0?"),
+            ((lane, right_first, half), "Register 1 holds what lies below, or what lies to the right?"),
+            ((lane, register, row % 2), "Which of two neighbours shares a register: the one below, or beside?"),
         )
         if g.predict(answer, (row, column), (lane, register, half), says, known=known):
             g.note(f"({row}, {column}) lies in lane {lane}, register {register}, half {half}.")
@@ -185,6 +186,7 @@ def _trans(g: Grading, answer: Any) -> None:
                 swapped @ blocks,
                 f"{out} V whose 8 x 8 blocks are transposed, and a P of which two blocks are exchanged.",
             ),
+            (p32 @ np.roll(v32, 8, axis=1), "Columns 0 to 7 and 8 to 15 have changed places. Whose are b[:2]?"),
             (p32 @ blocks, f"{out} V whose 8 x 8 blocks are transposed."),
             (swapped @ v32, f"{out} P whose blocks top right and bottom left are exchanged."),
         )

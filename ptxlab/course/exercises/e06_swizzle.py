@@ -54,8 +54,13 @@ def _wavefronts(g: Grading, answer: Any) -> None:
         assert counters is not None
         truth = next(line.wavefronts for line in counters.by_line.values() if line.opcode.startswith("ld.shared"))
         says = f"The lanes read {counted(32 // wide, 'row')} of {counted(wide, 'float')}."
+        starts = [lane // wide * row % 32 for lane in range(32)]
         known = (
             (math.gcd(row, 32), "That is the rule for one column. Here the lanes of a row lie side by side."),
+            (
+                max(starts.count(bank) for bank in starts),
+                "You count rows' first banks alone. Which lanes lie beside them?",
+            ),
             (32 // wide, "That is the number of rows. Which of them begin in the same bank?"),
         )
         if g.predict(answer, (row, wide), truth, says, known=known):

@@ -45,9 +45,12 @@ def _arrived(g: Grading, answer: Any) -> None:
             "that came too early."
         )
         known = (
-            (sum(sizes[n:]), f"{says} You leave out the oldest groups. Which ones may still be in flight?"),
-            (sum(sizes[:n]), f"{says} You count n groups. How many may still be in flight?"),
-            (total - n, f"{says} You count n copies. What does wait_group count?"),
+            (max(0, len(sizes) - n), "You count groups. How many copies has each?"),
+            (sum(sizes[:-n]), "Right but for n = 0: in Python, sizes[:-0] is empty."),
+            (sum(sizes[-n:]), "You count the youngest groups. Are they in flight, or have they arrived?"),
+            (sum(sizes[n:]), "You leave out the oldest groups. Which ones may still be in flight?"),
+            (sum(sizes[:n]), "You count n groups. How many may still be in flight?"),
+            (total - n, "You count n copies. What does wait_group count?"),
         )
         g.predict(answer, (sizes, n), total - early, says, known=known)
     g.note("The number counts groups, the youngest first, and an empty group is a group.")
@@ -120,7 +123,12 @@ def _pipe(g: Grading, answer: Any, warps: int, tiles: int, **options: Any) -> tu
     run = g.launch(answer, 1, threads, x, y, tiles, build={"W": warps}, orders=True, **options)
     if run is None:
         return None, False
-    return run, g.equal(f"{tiles} tiles, {warps} warps", y, _expected(x, tiles, threads))
+    right = _expected(x, tiles, threads)
+    late = np.concatenate([right[:threads], right[:-threads]])
+    known = (
+        [(late, "Each tile but the first is the tile before it. Which one does a round fetch?")] if tiles > 1 else ()
+    )
+    return run, g.equal(f"{tiles} tiles, {warps} warps", y, right, known=known)
 
 
 def _draw(rng: np.random.Generator) -> tuple[int, int]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ptxlab import reference
 from ptxlab.builder import Builder, Ptr, kernel, u32
-from ptxlab.course.causes import Known
+from ptxlab.course.causes import Known, reached
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
 from ptxlab.course.exercises.attention_sinks import HEAD, LOOP, SINKS
@@ -39,7 +39,7 @@ def _reach(g: Grading, answer: Any) -> None:
             f"A run with one bit for each lane: lane {lane} ended with {int(bits[lane]):#010x}, the bits of lanes "
             f"{', '.join(map(str, sorted(truth)))}. Its first partner, at distance {distances[0]}, was lane {first}."
         )
-        g.predict(answer, (lane, distances), truth, says)
+        g.predict(answer, (lane, distances), truth, says, known=reached(lane, distances))
     g.note("Each exchange doubled the set: after n exchanges a lane has the sum of 2^n lanes.")
 
 
@@ -83,6 +83,7 @@ def reach(lane, distances):
 def _maximum(g: Grading, answer: Any) -> None:
     for n in g.vary((32, 100), hidden=lambda rng: int(rng.integers(33, 200)), count=3):
         x = (-1.0 - 9.0 * g.rng.random(n)).astype(np.float32)  # all below zero
+        x[0 if n == 32 else n - 1] = -0.5  # the first round of a lane, and the last, must not be left out
         y = np.full(32, np.nan, np.float32)
         run = g.launch(answer, 1, 32, x, y, n, counters=True)
         if run is None:
@@ -99,6 +100,13 @@ def _maximum(g: Grading, answer: Any) -> None:
             says.append(
                 f"That is the largest of its own numbers {lane}, {lane + 32}, ...: it has heard from no other lane."
             )
+        elif y[best % 32] != x[best] and y[lane] < 0:
+            says.append(f"Lane {best % 32} does not have it either. Which numbers does its loop begin and end with?")
+        elif y[lane] in x and wrong:
+            at = int(np.flatnonzero(x == y[lane])[0])
+            says.append(f"That is x[{at}], so lane {lane} has heard from lane {at % 32} and not of x[{best}].")
+        if wrong and y[lane] < x.min():
+            says.append("No number of x is so small. What does an exchange do with its two numbers?")
         if y[lane] >= 0:
             says.append("All numbers are below 0, so it did not come from x: what did the running maximum begin with?")
         if g.part(f"every lane has the maximum of {n} numbers", not wrong, says):

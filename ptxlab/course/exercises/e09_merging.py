@@ -32,12 +32,15 @@ def _share(g: Grading, answer: Any) -> None:
             f"The kernel of pl.merge_states merged a first output of ones with a second one of zeros, and stored "
             f"{truth:.4g}. The log-sum-exps were {lse[0][0]:.4g} and {lse[1][0]:.4g}."
         )
-        away = math.exp(min(max(m2 - m1, -700.0), 700.0))
-        known = (
-            (l1 / (l1 + l2), f"{says} You compare the sums as they stand, each under its own maximum."),
-            (1 / (1 + away), f"{says} You compare the maxima alone. What do the sums say?"),
-            (l1 / (l1 + l2 / away), f"{says} The difference of the maxima is the other way round."),
-        )
+        with np.errstate(all="ignore"):
+            away, two = np.exp(np.float64(m2 - m1)), np.exp2(np.float64(m2 - m1))
+            known = (
+                (l1 / (l1 + l2), "You compare the sums as they stand, each under its own maximum."),
+                (1 - truth, "That is the share of the second part."),
+                (l1 / (l1 + l2 * two), "You take powers of 2. In which units are maxima?"),
+                (1 / (1 + away), "You compare the maxima alone. What do the sums say?"),
+                (l1 / (l1 + l2 / away), "The difference of the maxima is the other way round."),
+            )
         g.predict(answer, (m1, l1, m2, l2), truth, says, rtol=1e-4, known=known)
     g.note("Whose sum, brought to a common maximum, is larger, has the larger share. Maximum and sum both count.")
 
@@ -93,7 +96,9 @@ def _empty(g: Grading, answer: Any) -> None:
         some = ~(np.isneginf(lse1) & np.isneginf(lse2))
         # What has keys first: a kernel that stores nothing but 0 and -inf has not understood row 3.
         right = g.close(f"all other outputs, D = {dim}", o, want_o, rtol=1e-4, only=some[:, None])
-        right &= g.close(f"all other log-sum-exps, D = {dim}", lse, want_lse, rtol=1e-5, only=some)
+        top = np.maximum(lse1, lse2).astype(float)
+        sums = functools.partial(log_sums, top, np.exp(lse1 - top) + np.exp(lse2 - top))
+        right &= g.close(f"all other log-sum-exps, D = {dim}", lse, want_lse, rtol=1e-5, only=some, known=sums)
         if not right:
             continue
         g.part(
@@ -269,7 +274,9 @@ def _meeting(g: Grading, answer: Any) -> None:
         run = g.launch(answer, 1, 32 * warps, x, y, rounds, build={"W": warps}, counters=True, orders=True)
         if run is None:
             continue
-        if g.close(f"{warps} warps, {rounds} rounds", y, x.max(axis=1), rtol=0, atol=0):
+        own = x.reshape(rounds, warps, 32).max(axis=2)[:, 0]
+        known = [(own, "What came out is the maximum of warp 0. Who reads those of the other warps?")]
+        if g.close(f"{warps} warps, {rounds} rounds", y, x.max(axis=1), rtol=0, atol=0, known=known):
             g.at_most("two barriers a round are enough", run, "barriers", 2 * rounds * warps)
     g.note("One barrier before the reading, one before the next writing: each promise needs its own.")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from ptxlab import reference
 from ptxlab.attention.paged import PagedCache
 from ptxlab.builder import Builder, Ptr, f32, kernel, s32, u32
+from ptxlab.course.causes import Known
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
 from ptxlab.launch.run import launch
@@ -54,13 +56,14 @@ def _offset(g: Grading, answer: Any) -> None:
         )
         slot = pages[j // size] * size + j % size
         known = (
-            ((j * heads + head) * dim, f"{says} You say where key {j} would lie in one piece. Which page is it in?"),
-            ((slot + head) * dim, f"{says} You count one row for a slot. How many heads has it?"),
-            ((pages[j // size] * heads + head) * dim, f"{says} You say where its page begins. Which slot is it in?"),
-            (((slot - j % size) * heads + head) * dim, f"{says} You say where its page begins. Which slot is it in?"),
+            ((j * heads + head) * dim, f"You say where key {j} would lie in one piece. Which page is it in?"),
+            (slot * heads + head, "You count rows. How many elements has each?"),
+            ((slot + head) * dim, "You count one row for a slot. How many heads has it?"),
+            ((pages[j // size] * heads + head) * dim, "You say where its page begins. Which slot is it in?"),
+            (((slot - j % size) * heads + head) * dim, "You say where its page begins. Which slot is it in?"),
             (
                 ((pages[j // size] * heads + head) * size + j % size) * dim,
-                f"{says} You put the slots of a head side by side. Which index of the pool runs faster?",
+                "You put the slots of a head side by side. Which index of the pool runs faster?",
             ),
         )
         g.predict(answer, (pages, size, heads, dim, j, head), truth, says, known=known)
@@ -152,6 +155,30 @@ def _expected(q: Any, cache: PagedCache) -> Any:
     return np.array(out)
 
 
+def _known(q: Any, cache: PagedCache) -> Known:
+    """What the usual mistakes make of the output of each sequence."""
+    keys, values = (pool.reshape(-1, 32) for pool in (cache.k, cache.v))
+    size, lengths = cache.page_size, [cache.length(sequence) for sequence in cache.sequences]
+    pages = [np.array(cache.pages(sequence))[:, None] for sequence in cache.sequences]
+    right = [(page * size + np.arange(size)).reshape(-1)[:n] for page, n in zip(pages, lengths, strict=True)]
+    straight = [np.arange(n) for n in lengths]
+    of_last = [(p * size + np.arange(n % size)).reshape(-1) for p, n in zip(pages, lengths, strict=True)]
+    whole = [row[: n // size * size] for row, n in zip(right, lengths, strict=True)]
+    short = [row[:-1] for row in right]
+    for rows, others, says in (
+        (straight, straight, "What came out is attention to the first rows of the pool. What does the table say?"),
+        (right, straight, "The keys are those of the table, and the values are the first rows of the pool."),
+        (straight, right, "The values are those of the table, and the keys are the first rows of the pool."),
+        (short, short, "The last key of each sequence is missing."),
+        (whole, whole, "The keys of the last page are missing."),
+        (of_last, of_last, "Of each page as many keys count as the last one has. How many has a page before it?"),
+    ):
+        if all(map(len, rows)):
+            three = ((x[None, None, None], keys[k][None, None], values[v][None, None])
+                     for x, k, v in zip(q, rows, others, strict=True))  # fmt: skip
+            yield np.array([reference.attention(*one).o[0, 0, 0] for one in three]), says
+
+
 def _lengths(rng: np.random.Generator) -> tuple[tuple[int, ...], int, int]:
     """Keys of each sequence, keys in a page, and the standard deviation of the queries' elements."""
     return tuple(int(n) for n in rng.integers(1, 30, 3)), int(rng.choice([3, 4, 8])), 2
@@ -180,7 +207,8 @@ def _last(g: Grading, answer: Any) -> None:
                 f" Sequence {b} leaves {past} slots of its last page unused, and they were multiplied: "
                 f"0 * {spoil} is not 0."
             )
-        g.close(f"lengths {lengths}, pages of {size}", o, want, rtol=1e-3, atol=1e-4, says=says)
+        known = functools.partial(_known, q, cache)
+        g.close(f"lengths {lengths}, pages of {size}", o, want, rtol=1e-3, atol=1e-4, says=says, known=known)
     g.note("Slots past the end held NaN and infinities, and none of them reached the sum.")
 
 
@@ -306,8 +334,9 @@ def _lookup(g: Grading, answer: Any) -> None:
         )  # fmt: skip
         if run is None:
             continue
-        says = "Slots past the last key hold NaN, so a sequence whose row is NaN has read one of them."
-        if g.close(f"lengths {lengths}, pages of {size}", o, _expected(q, cache), rtol=1e-3, atol=1e-4, says=says):
+        says = "All slots without a key hold NaN, and one of them was read." if np.isnan(o).any() else ""
+        case, known = f"lengths {lengths}, pages of {size}", functools.partial(_known, q, cache)
+        if g.close(case, o, _expected(q, cache), rtol=1e-3, atol=1e-4, says=says, known=known):
             pages = sum(-(-n // size) for n in lengths)
             g.at_most(
                 "one load of the table a page", run, "global loads", 2 * len(lengths) + 2 * sum(lengths) + pages,

@@ -39,19 +39,20 @@ def _part(g: Grading, answer: Any) -> None:
         says = f"In a run, the {splits} parts of {keys} keys had {', '.join(map(str, sizes))} keys."
         up, down = -(-keys // splits), keys // splits
         known = (
-            ((split * up, split * up + up), f"{says} Yours reaches past the last key. Where must it be cut?"),
+            ((split * up, split * up + up), "Yours reaches past the last key. Where must it be cut?"),
             (
                 (min(split * up, keys), min(split * up, keys) + up),
-                f"{says} Yours reaches past the last key. Where must it be cut?",
+                "Yours reaches past the last key. Where must it be cut?",
             ),
-            ((split * down, split * down + down), f"{says} You round the size down. Who has the last keys?"),
+            ((truth[0], truth[1] - truth[0]), "You say where it begins and how many keys it has. Where does it end?"),
+            ((split * down, split * down + down), "You round the size down. Who has the last keys?"),
             (
                 (split * up, min(split * up + up, keys)),
-                f"{says} Yours begins past the last key. Where does a part without keys begin?",
+                "Yours begins past the last key. Where does a part without keys begin?",
             ),
             (
                 (split * down + min(split, keys % splits), (split + 1) * down + min(split + 1, keys % splits)),
-                f"{says} You spread the keys that are left over. Here all parts but the last have one size.",
+                "You spread the keys that are left over. Here all parts but the last have one size.",
             ),
         )
         g.predict(answer, (keys, splits, split), truth, says, known=known)
@@ -106,20 +107,22 @@ def _tail(g: Grading, answer: Any) -> None:
             continue
         seen = np.where(np.isneginf(state[:, 0]), 0.0, state[:, 1].astype(float) * np.exp2(state[:, 0].astype(float)))
         total, whole = float(np.nansum(seen)), float(np.exp2(score.astype(float)).sum())
-        size = keys // splits
-        lost = np.exp2(score[size * splits :].astype(float)).sum()
+        behind = np.cumsum(np.exp2(score[::-1].astype(float)))[::-1]  # what key j and all behind it weigh
+        lost = np.flatnonzero(np.isclose(whole - behind, total, rtol=1e-5))
         says = [f"{keys} keys, {splits} splits. All weights together are {whole:.5g}, the parts' {total:.5g}."]
-        if lost and np.isclose(total, whole - lost, rtol=1e-4):
-            says.append(
-                f"Missing is exactly what the keys {size * splits} to {keys - 1} weigh: {keys} // {splits} = "
-                f"{size}, and "
-                f"{splits} * {size} = {size * splits}."
-            )
+        if len(lost) == 1:
+            size = f": {keys} // {splits} = {keys // splits}" if lost[0] == keys // splits * splits else ""
+            says.append(f"Missing is exactly what the keys {lost[0]} to {keys - 1} weigh{size}.")
         elif total > whole * 1.0001:
             says.append("That is too much: some key was counted twice.")
         nan = np.argwhere(np.isnan(state))
         if len(nan):
             says = [f"Part {nan[0][0]} of {splits} stored a NaN: it has no key, so (-inf, 0) is expected."]
+        odd = np.flatnonzero((state[:, 1] == 0) & ~np.isneginf(state[:, 0]))
+        if len(odd):
+            says = [
+                f"Part {odd[0]} of {splits} has no key and stored ({state[odd[0], 0]:g}, 0): (-inf, 0) is expected."
+            ]
         right = g.part(f"{keys} keys in {splits} parts: nothing lost", np.isclose(total, whole, rtol=1e-4), says)
         if right:
             g.part(
@@ -314,8 +317,10 @@ def _factors(g: Grading, answer: Any) -> None:
         run = g.launch(answer, rows, dim, partial, o, lse, splits, build={"D": dim}, counters=True, orders=True)
         if run is None:
             continue
-        right = g.close(f"{splits} splits of {dim}: o", o, want, rtol=1e-4, atol=1e-4)
-        if right and g.close(f"{splits} splits of {dim}: lse", lse, want_lse, rtol=1e-4, atol=1e-4):
+        m, known = partial[..., dim].max(axis=1).astype(float), functools.partial(_merged, partial)
+        sums = functools.partial(log_sums, m, np.exp(want_lse - m))
+        right = g.close(f"{splits} splits of {dim}: o", o, want, rtol=1e-4, atol=1e-4, known=known)
+        if right and g.close(f"{splits} splits of {dim}: lse", lse, want_lse, rtol=1e-4, atol=1e-4, known=sums):
             g.at_most(
                 f"each factor is computed once: {splits} splits of {dim}", run, "exponentials", rows * splits,
                 f"{rows} rows of {splits} splits have {rows * splits} factors. One thread of a block can compute "

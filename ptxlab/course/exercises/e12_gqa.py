@@ -9,7 +9,7 @@ import numpy as np
 
 from ptxlab import reference
 from ptxlab.attention.decode import decode
-from ptxlab.course.causes import Known
+from ptxlab.course.causes import Known, of_attention
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
 
@@ -30,9 +30,9 @@ def _head(g: Grading, answer: Any) -> None:
             f"All {heads} heads together got {[round(float(x)) for x in out.o[0, :, 0]]}."
         )
         known = (
-            (head % heads_kv, f"{says} You deal heads out one by one. Which heads are neighbours in a group?"),
-            (head // heads_kv, f"{says} You divide by the number of KV heads. How many heads has a group?"),
-            (head % (heads // heads_kv), f"{says} You say which head of its group it is. Which group is that?"),
+            (head % heads_kv, "You deal heads out one by one. Which heads are neighbours in a group?"),
+            (head // heads_kv, "You divide by the number of KV heads. How many heads has a group?"),
+            (head % (heads // heads_kv), "You say which head of its group it is. Which group is that?"),
         )
         g.predict(answer, (head, heads, heads_kv), truth, says, known=known)
     g.note("Neighbouring query heads share: a group is a run of heads, not every n-th one.")
@@ -89,10 +89,10 @@ def _useful(g: Grading, answer: Any) -> None:
         )
         rows, columns = -(-group // 16) * 16, -(-keys // 16) * 16
         known = (
-            (group / rows, f"{says} You round up heads and not keys."),
-            (keys / columns, f"{says} You round up keys and not heads."),
-            (group / 16 if group > 16 else -1, f"{says} You count one tile of heads. How many does {group} need?"),
-            (needed / done / heads_kv, f"{says} Does the number of KV heads change a share?"),
+            (group / rows, "You round up heads and not keys."),
+            (keys / columns, "You round up keys and not heads."),
+            (group / 16 if group > 16 else -1, f"You count one tile of heads. How many does {group} need?"),
+            (needed / done / heads_kv, "Does the number of KV heads change a share?"),
         )
         g.predict(answer, (group, heads_kv, keys), needed / done, says, rtol=1e-6, known=known)
     g.note("Heads are rounded up to 16, and keys as well: both sides of the tile count.")
@@ -234,6 +234,8 @@ every digit was right. With 8 query heads on 2 KV heads the model writes fluent 
 
 def _grouped(q: Any, key: Any, value: Any) -> Known:
     """What the usual mistakes make of the output of groups [heads, 32] on KV heads [heads_kv, n, 32]."""
+    four = q.reshape(1, -1, 1, 32), key[None], value[None]
+    known = [(out.reshape(len(key), -1, 32), says) for out, says in of_attention(*four, 32**-0.5)]
     q, key, value = (x.astype(float) for x in (q.reshape(len(key), -1, 32), key, value))
     s, of_values = (q @ x.swapaxes(1, 2) * 32**-0.5 for x in (key, value))
     p, wrong = (np.exp(x - x.max(axis=2, keepdims=True)) for x in (s, of_values))
@@ -245,6 +247,7 @@ def _grouped(q: Any, key: Any, value: Any) -> Known:
         total[:, g] = total[:, g] * rescale + weight
         acc[:, g] = acc[:, g] * rescale[:, None] + weight[:, None] * value[:, j]
     return (
+        *known,
         (p @ key / l, "What came out is the weighted mean of the *keys*. Which of the two loads does the sum take?"),
         (wrong @ value / wrong.sum(axis=2, keepdims=True), "What came out has scores of query · value."),
         (np.broadcast_to(right[:, :1] / l[:, :1], q.shape), "All heads of a group have the same output, that of head "

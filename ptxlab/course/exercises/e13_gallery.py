@@ -89,9 +89,10 @@ def _dropped(g: Grading, answer: Any) -> None:
         )
         whole = keys // tile * tile
         known = (
-            (list(range(keys - tile, keys)), f"{says} You leave out a whole tile. How many whole tiles does it do?"),
-            (list(range(whole)), f"{says} You name the keys that it looks at."),
-            (list(range(whole + 1, keys)), f"{says} Whole tiles end before key {whole}. Who looks at that one?"),
+            (list(range(keys - tile, keys)), "You leave out a whole tile. How many whole tiles does it do?"),
+            ([keys - whole] if keys > whole else [], "You say how many keys are missing. Which ones?"),
+            (list(range(whole)), "You name the keys that it looks at."),
+            (list(range(whole + 1, keys)), f"Whole tiles end before key {whole}. Who looks at that one?"),
         )
         g.predict(answer, (keys, tile), truth, says, known=known)
     g.note("An integer division rounds down, and the keys that it drops are the last ones of the text.")
@@ -140,7 +141,7 @@ def _leave(g: Grading, answer: Any) -> None:
         sums = padded.reshape(-1, 32).sum(axis=1)
         want = x - np.repeat(sums, 32)[:n]
         last = n // 32
-        says = f"{n} numbers in blocks of 32: block {last} has {n - 32 * last} of them."
+        says = f"{n} numbers in blocks of 32: block {last} has {n - 32 * last} of them." if n % 32 else ""
         g.equal(f"{n} numbers", y, want, says=says)
     g.note("Every thread wrote to the tile, and only those with a number of their own stored a result.")
 

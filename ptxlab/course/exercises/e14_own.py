@@ -97,7 +97,12 @@ def _summed(x: Any, w: Any) -> Known:
     """What the usual mistakes of the sum make of RMSNorm."""
     (rows, n), every = x.shape, (16, 8, 4, 2, 1)
     own = np.pad(x.astype(float) ** 2, ((0, 0), (0, -n % 32))).reshape(rows, -1, 32).sum(axis=1)
-    return [(x / np.sqrt(sums[:, np.arange(n) % 32] / n + 1e-5) * w, says) for sums, says in (
+    root, halves = np.sqrt((x.astype(float) ** 2).mean(axis=1, keepdims=True) + 1e-5), np.arange(n) % 32
+    return [(x / root, "`w` is missing: the rows are divided and not yet weighed."),
+            (x / np.sqrt(own.sum(axis=1, keepdims=True) / 32 + 1e-5) * w, "A row has more than 32 elements: by what is "
+             "the sum of squares to be divided?"),
+            (x * root * w, "What came out is multiplied by the root. RMSNorm divides by it."),
+            *((x / np.sqrt(sums[:, halves] / n + 1e-5) * w, says) for sums, says in (
         (own, "Each lane divided by the squares of its own elements. What do the other 31 lanes know?"),
         (exchanged(own, every, np.add, "down"), "Only column 0 of each 32 is right: lane 0 alone has the whole sum."),
         (exchanged(own, every, np.add, "up"), "Now only lane 31 has the whole sum: each lane hears from lanes below "
@@ -106,7 +111,7 @@ def _summed(x: Any, w: Any) -> Known:
          "Two groups of 16 lanes have two different sums. Which distance joins them?"),
         (own.sum(axis=1, keepdims=True) * np.full(32, n),
          "What came out is divided by the root of the sum of squares. RMSNorm takes their mean."),
-    )]  # fmt: skip
+    ))]  # fmt: skip
 
 
 def _down(g: Grading, answer: Any) -> None:
@@ -258,6 +263,8 @@ def _turned(x: Any, cos: Any, sin: Any) -> Known:
         ((back, forth), "Both halves are turned by the angle, the other way round."),
         ((first, b * cos + first * sin),
          "The first half is right. Was the second computed from the old first element, or from the new one?"),
+        (turned(a, b, sin, cos), "Sine and cosine have changed places."),
+        ((first, b), "The first half is right, and the second was copied as it is."),
         (turned(a, b, cos[0], sin[0]), "Row 0 is right. The other rows were turned by row 0's angles."),
         ((mixed,), f"What came out turns element 0 with element 1. Here element 0 turns with element {half}."),
     )]  # fmt: skip

@@ -61,9 +61,13 @@ def _holds(g: Grading, answer: Any) -> None:
         known = (
             (
                 (row, column % 8),
-                f"{says} Registers 4 to 7 hold the next eight columns.",
+                "Registers 4 to 7 hold the next eight columns.",
             ),
-            ((row % 16, column), f"{says} Each warp has rows of its own."),
+            (
+                (row - 8 * (register % 4 // 2) + 8 * (register % 2), column - register % 2 + register % 4 // 2),
+                "Registers 0 and 1 of four are neighbours in a row: which one lies eight rows below?",
+            ),
+            ((row % 16, column), "Each warp has rows of its own."),
         )
         g.predict(answer, (thread, register), (row, column), says, known=known)
     g.note("Each warp has 16 rows. Within them and within eight columns it is the accumulator of mma.m16n8k16.")
@@ -156,9 +160,14 @@ def _byte(g: Grading, answer: Any) -> None:
         plain = row * swizzle + 2 * column
         says = f"Without a swizzle it would be byte {plain}: line {plain // 128} of 128 bytes, chunk {plain // 16 % 8}."
         known = (
-            (plain, f"{says} You leave the chunks where they are."),
-            (plain ^ (row & 7) << 4, f"{says} You take the bits of the row. The hardware takes those of the address."),
-            (plain ^ (plain >> 7 & 7) << 4, f"{says} You change three bits. How many chunks has a row of {swizzle}?"),
+            (
+                (half := row * swizzle + column) ^ (half >> 7 & swizzle // 16 - 1) << 4,
+                "You count elements along a row. How many bytes has one?",
+            ),
+            (plain ^ (plain >> 7) << 4, "You take all bits of the line. How many chunks has a row?"),
+            (plain, "You leave the chunks where they are."),
+            (plain ^ (row & 7) << 4, "You take the bits of the row. The hardware takes those of the address."),
+            (plain ^ (plain >> 7 & 7) << 4, f"You change three bits. How many chunks has a row of {swizzle}?"),
         )
         g.predict(answer, (row, column, swizzle), int(truth[swizzle][row, column]), says, known=known)
     g.note("The low bits of the line (address bits 7 to 9) are combined with those of the chunk by xor.")

@@ -58,9 +58,9 @@ def _phase(g: Grading, answer: Any) -> None:
         found = tuple(int(value) for value in truth[stages][n])
         says, (stage, parity, _) = f"With {stages} stages this is filling number {n // stages} of its stage.", found
         known = (
-            ((stage, parity, parity), f"{says} The producer's wait and the consumer's are for different phases."),
-            ((stage, 1 - parity, parity), f"{says} Yours are exchanged: which of the two waits passes at once?"),
-            ((stage, n % 2, 1 - n % 2), f"{says} Yours flip in each round. How often does a stage come?"),
+            ((stage, parity, parity), "The producer's wait and the consumer's are for different phases."),
+            ((stage, 1 - parity, parity), "Yours are exchanged: which of the two waits passes at once?"),
+            ((stage, n % 2, 1 - n % 2), "Yours flip in each round. How often does a stage come?"),
         )
         g.predict(answer, (n, stages), found, says, known=known)
     g.note("Each time around the ring the parity flips. The producer is one phase behind: its first wait passes.")

@@ -41,7 +41,15 @@ def _points(g: Grading, answer: Any) -> None:
         takes = [[name for name in (*_VALUES, "head_dim") if name in parameters_of(kernel)] for kernel in chosen]
         shapes = [Shape(64 * (n + 1)) for n in range(lengths)]
         truth = len(list(points(chosen, grid, shapes, _HOW, Refusals())))
-        g.predict(answer, (takes, grid, lengths), truth, f"The kernels are {', '.join(chosen)}.")
+        sums = sum(lengths * sum(len(values) for n, values in grid.items() if n in names) for names in takes)
+        known = (
+            (sums, "You add the numbers of values. How many combinations are there?"),
+            (
+                len(takes) * lengths * int(np.prod([len(values) for values in grid.values()])),
+                "You let each kernel take every parameter. Which of them does each kernel take?",
+            ),
+        )
+        g.predict(answer, (takes, grid, lengths), truth, f"The kernels are {', '.join(chosen)}.", known=known)
     g.note("A kernel without a parameter takes part once, whatever its values. Each further parameter multiplies.")
 
 
@@ -169,7 +177,9 @@ def _shortest(g: Grading, answer: Any) -> None:
 
     edges = ((80, 100), (50, 100), (1, 1), (70, 100), (66, 100), (79, 100))
     for blocks, processors in g.vary(((8, 108), (60, 108), (100, 108)), hidden, 8, edges=edges):
-        says = f"{blocks} blocks without splitting, {processors} multiprocessors."
+        shares = [blocks * s / processors / max(1, -(-blocks * s // processors)) for s in (1, 2, 3)]
+        says = f"{blocks} blocks on {processors} multiprocessors: with 1, 2 and 3 parts "
+        says += f"{', '.join(f'{share:.0%}' for share in shares)} of them are busy."
         g.predict(answer, (blocks, processors), _shortest_of(blocks, processors), says)
     g.note("Few blocks gain from the first cut. A grid that is half full needs three parts, and so a longer cache.")
 

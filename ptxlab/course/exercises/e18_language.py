@@ -34,7 +34,16 @@ def _sectors_of(stride: int) -> int:
 
 def _sectors(g: Grading, answer: Any) -> None:
     for (stride,) in g.vary(((1,), (100,), (4,)), lambda r: (int(r.integers(1, 40)),), 6, edges=((7,), (8,))):
-        g.predict(answer, (stride,), _sectors_of(stride), f"The lanes' addresses are {4 * stride} bytes apart.")
+        known = (
+            (
+                len({lane * stride // 32 for lane in range(32)}),
+                "You divide the index by 32. How many bytes has a float?",
+            ),
+            (min(32, stride), "You count the stride. How many different sectors do 32 addresses touch?"),
+            (len({lane * stride // 16 for lane in range(32)}), "A sector has 32 bytes. Yours has 64."),
+        )
+        says = f"The lanes' addresses are {4 * stride} bytes apart."
+        g.predict(answer, (stride,), _sectors_of(stride), says, known=known)
     g.note("A warp a row reads with stride 1. A thread a row reads with the length of the row.")
 
 
@@ -88,9 +97,10 @@ def _loads(g: Grading, answer: Any) -> None:
     for columns, passes in g.vary(((100, 3), (128, 1), (32, 3)), hidden, 6, edges=((1, 1), (33, 2))):
         says = f"A row of {columns} floats, read {passes} times, 32 lanes at a time."
         known = (
-            (passes * (columns // 32), f"{says} You leave out the load of which some lanes are past the end."),
-            (-(-columns // 32), f"{says} You count one pass."),
-            (passes * columns, f"{says} You count loads of lanes. How many lanes does one load of a warp serve?"),
+            (passes * (columns // 32), "You leave out the load of which some lanes are past the end."),
+            (-(-columns // 32), "You count one pass."),
+            (passes * (columns // 32 + 1), "You add a round where the row ends with a whole one."),
+            (passes * columns, "You count loads of lanes. How many lanes does one load of a warp serve?"),
         )
         g.predict(answer, (columns, passes), _loads_of(columns, passes), says, known=known)
     g.note("The softmax in CUDA C++ reads a row three times; in Triton the row stays in registers and is read once.")
@@ -148,7 +158,13 @@ def _fused(g: Grading, answer: Any) -> None:
     for case in g.vary(given, hidden, 6, edges=[tuple(float(np.float32(v)) for v in case) for case in edges]):
         a, b, c, d = case
         says = f"Lane 0 has {a:.3g} * {b:.3g}, lane 1 has {c:.3g} * {d:.3g}."
-        g.predict(answer, case, _fused_of((a, b, c, d)), says)
+        x, y, both = np.float32(a * b), np.float32(c * d), float(np.float32(a * b + c * d))
+        known = (
+            ((both, both), "You round neither product. What does a lane send?"),
+            ((float(x + y), float(x + y)), "You round both products. Is a lane's own product rounded before the sum?"),
+            (_fused_of((c, d, a, b)), "Yours are exchanged: which product comes rounded from the other lane?"),
+        )
+        g.predict(answer, case, _fused_of((a, b, c, d)), says, known=known)
     g.note("Each lane rounds the other's product and not its own. So the two lanes may have different sums.")
 
 

@@ -81,6 +81,9 @@ def _window(g: Grading, answer: Any) -> None:
         wrong = {
             f"A row sees {span + 1} keys there, its own and {span} before it.": variant(_seen, span=span + 1),
             f"A row sees {span - 1} keys there.": variant(_seen, span=span - 1),
+            "The window is on the other side: a row sees the keys from its own on.": variant(
+                lambda b, h, q, kv, span: (kv >= q) & (kv < q + span), span=span
+            ),
             "A row does not see its own key.": variant(
                 lambda b, h, q, kv, span: (kv < q) & (kv > q - span), span=span
             ),
@@ -193,14 +196,16 @@ def _capped(tiles: list[Array], values: list[Array], cap: float, how: str = "") 
     def soft(s: Array) -> Array:
         return cap * np.tanh(s / cap)
 
-    bend = {"none": lambda s: s, "clip": lambda s: np.clip(s, -cap, cap), "cap": lambda s: np.tanh(s / cap)}
+    bend = {"none": lambda s: s, "clip": lambda s: np.clip(s, -cap, cap), "cap": lambda s: np.tanh(s / cap),
+            "inner": lambda s: cap * np.tanh(s)}  # fmt: skip
     m, l, acc = -np.inf, 0.0, np.zeros(values[0].shape[1])
     for scores, value in zip(tiles, values, strict=True):
         s = scores.astype(np.float64)
         s = s if how == "weights" else bend.get(how, soft)(s)
         new = max(m, s.max())
         weights = np.exp(soft(s - new) if how == "weights" else s - new)
-        l, acc, m = l * np.exp(m - new) + weights.sum(), acc * np.exp(m - new) + weights @ value, new
+        rescale = 1.0 if how == "rescale" else np.exp(m - new)
+        l, acc, m = l * rescale + weights.sum(), acc * rescale + weights @ value, new
     return acc / l, float(m + np.log(l))
 
 
@@ -215,6 +220,8 @@ def _softcap(g: Grading, answer: Any) -> None:
     says = {
         "none": "The scores are not capped there.",
         "cap": "The scores end between -1 and 1: tanh is there, and the factor before it is not.",
+        "inner": "tanh takes the score itself there. By what is it to be divided before?",
+        "rescale": "Neither the sum nor the output is rescaled when the maximum grows.",
         "clip": "The scores are cut at the cap. A soft cap bends all of them a little, by tanh.",
         "weights": "What is capped there is the distance from the maximum: the scores themselves are to be capped.",
     }
@@ -376,6 +383,7 @@ def _documents(g: Grading, answer: Any) -> None:
     for case in g.vary(((1, 1, 512, 512, 4),), draw, 1, edges=((1, 1, 70, 200, 3),)):
         keys, shared = case[3], 8
         ids = np.sort(g.rng.integers(0, case[-1], keys)).astype(np.int32)
+        ids = ids if case[2] == keys else ids[::-1].copy()  # the numbers of documents need not rise
         given = {"ids": ids, "shared": shared}
         shapes: dict[str, Any] = {
             "A row also sees the keys after its own.":
@@ -384,6 +392,8 @@ def _documents(g: Grading, answer: Any) -> None:
                 lambda b, h, q, kv, ids, shared: (ids[q] == ids[kv]) & (kv <= q),
             "A row sees the documents before its own.":
                 lambda b, h, q, kv, ids, shared: (ids[q] >= ids[kv]) & (kv <= q),
+            "Numbers of documents need not rise along the sequence. Which keys are of the row's own?":
+                lambda b, h, q, kv, ids, shared: ((ids[q] <= ids[kv]) | (kv < shared)) & (kv <= q),
             "Only the shared keys of a row's own document are seen.":
                 lambda b, h, q, kv, ids, shared: (ids[q] == ids[kv]) & (kv < shared) & (kv <= q),
             "The first rows see shared keys that come after their own.":

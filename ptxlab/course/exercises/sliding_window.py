@@ -69,7 +69,11 @@ def _grade(g: Grading, answer: Any) -> None:
 
 def _unread(watch: Watch, built: Any, width: int, wanted: set[int], read: list[dict[int, int]], row: int) -> list[str]:
     says = [f"Thread {row} must see {_range(wanted)}; it read {_range(set(read[row]))}."]
-    if {len(keys) for keys in read[width:]} == {width - 1}:
+    if not any(read):
+        says.append("The loop's body ran in no thread. `k.loop` takes the stop first: what do its two numbers mean?")
+    elif not any(row in keys for row, keys in enumerate(read)):
+        says.append("No row sees its own key. Where does the loop stop?")
+    elif {len(keys) for keys in read[width:]} == {width - 1}:
         says.append(f"Row {width} sees {width - 1} keys, and W is {width}. Is the row's own key one of them?")
     wrapped = watch.first_wrapped(row)
     if wrapped is not None:

@@ -69,6 +69,7 @@ def _chained(s: Any, v: Any) -> Iterator[tuple[Any, str]]:
     )
     for wrong, told in (
         (s @ v, "without the gate: scores below 0 are to become 0."),
+        (np.minimum(s, 0) @ v, "with min(S, 0) for max(S, 0)."),
         (np.abs(s) @ v, "with |S| for max(S, 0)."),
         (pairs @ v, "with a P whose neighbours are exchanged: the first source of cvt.rn.f16x2 is the upper half."),
         (halves @ v, "with a P in which keys 8 to 15 come before keys 0 to 7: a[0] and a[1] are of the first eight."),

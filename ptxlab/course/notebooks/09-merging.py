@@ -115,8 +115,8 @@ print(pl.kernels.decode_lanes.LOWEST, "and", np.exp2(np.float32(-np.inf) - np.fl
 # %% [markdown]
 # ## How do lanes merge?
 #
-# `decode_multiwarp` is the eleventh kernel. A key is short: with loads of 16 bytes, fewer than 32 lanes load a whole
-# row. So a warp works on several keys at once, each in a *group* of lanes with a state of its own. At the end the
+# `decode_multiwarp` is the eleventh kernel. A key is short: with loads of 16 bytes, 16 lanes load a whole row of 64
+# floats. So a warp works on several keys at once, each in a *group* of lanes with a state of its own. At the end the
 # groups merge, by the butterflies of notebook 08:
 
 # %%
@@ -222,7 +222,7 @@ for name in ("decode", "decode_multiwarp"):
           f"{c[LOADS]:5} loads, {c[SECTORS]} sectors, error {out.error.max:.1e}")
 
 # %% [markdown]
-# The sectors are the same, with a quarter of the load instructions. And how much is in flight? A lane loads 16
+# The sectors are the same but for 1 %, with a quarter of the load instructions. And how much is in flight? A lane loads 16
 # registers of keys before it uses the first, and as many of values:
 
 # %%
@@ -238,7 +238,7 @@ print(pl.occupancy(spec.build(head_dim=D), 256, arch="sm_90"))
 # That is the gain, more than the count of instructions. By the estimate of notebook 08, 2.9 MB must be in flight on
 # an H200. 88 blocks of this kernel have that, one block per head; `decode` could not reach it with any number of
 # blocks. An H100, which has 3.0 TB/s where it copies, confirms the order: for 16 sequences of 4,096 keys, with 32 query
-# and 8 KV heads of 128 numbers in bf16, `decode` takes 2,155 µs and `decode_multiwarp` 149 µs.
+# and 8 KV heads of 128 numbers in bf16, `decode` takes 2,155 µs and `decode_multiwarp` 149.5.
 #
 # The plot shows what each of the eight warps held before the merge, and its factor in the merge; below, what each
 # contributed to the output row, column by column. The dashed line is the whole; rings are numpy in float64.

@@ -270,8 +270,8 @@ axis.legend()
 axis.grid(alpha=0.25)
 
 # %% [markdown]
-# Pages cost latency, and latency is hidden by requesting early (**latency hiding**). With one key at a time the table
-# nearly doubles the time; with sixteen at once the three curves are close together.
+# Pages cost latency, and latency is hidden by requesting early (**latency hiding**). With one key at a time a table
+# in memory nearly doubles the time: 38 µs more. With sixteen at once it is 2.4 µs more.
 
 # %% [exercise] 10-lookup
 

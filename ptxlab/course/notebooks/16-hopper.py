@@ -168,8 +168,8 @@ for stages in (1, 2):
     print(f"{stages} stage{'s' if stages > 1 else ' '}:", [(copy.begun, copy.ended) for copy in trace.copies])
 
 # %% [markdown]
-# With one stage no two copies are in flight at once: each begins after the tile before it was used. With two, from the
-# second copy on, each begins before the one before it has ended.
+# With one stage no two copies are in flight at once: each begins after the tile before it was used. With two they begin
+# in pairs: while one tile is read, or on its way, the next one is on its way as well.
 
 # %% [exercise] 16-ring
 

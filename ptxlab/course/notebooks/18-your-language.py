@@ -201,8 +201,8 @@ for what in next(iter(table.values()), {}):
 # %% [markdown]
 # All are right, and all checks are silent. The languages decided differently:
 #
-# - **Who has which element.** A thread a row is the shortest text and touches the most sectors: lanes of a load are a
-#   row apart. A warp a row, or a tile, reads neighbours.
+# - **Who has which element.** A thread a row needs no exchange and touches the most sectors: lanes of a load are a row
+#   apart. A warp a row, or a tile, reads neighbours.
 # - **Where a row stays.** In Triton and cuTile a tile is a value; it stays in registers, and is read once. Your loops
 #   in CUDA C++ and CuTe DSL read it three times, because you wrote three loops. CUDA C++ has more loads than CuTe DSL
 #   all the same: nvcc has unrolled the loops by four, and of 100 elements four lanes have four rounds and the others

@@ -55,7 +55,7 @@ for name, found in (("all keys", plain), ("a window of 32", result)):
 # A `score_mod` gets the scaled score and returns another. Arrays and numbers come by name, and become parameters of the
 # kernel.
 #
-# ALiBi is the oldest of these changes: a bias that grows with the distance, with a slope for each head.
+# ALiBi is a bias that grows with the distance, with a slope for each head.
 
 # %% [exercise] 19-alibi
 
@@ -73,7 +73,7 @@ pl.diff(*built, names=("plain", "alibi"))
 
 # %% [markdown]
 # In `mma` a lane holds 32 scores of a tile, and the same lines are there 32 times. That is the price on tensor cores:
-# five instructions per element are much beside a few for the matrix product.
+# five or six instructions per element are much beside a few for the matrix product.
 
 # %%
 changes = {
