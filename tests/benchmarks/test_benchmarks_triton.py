@@ -12,7 +12,7 @@ from ptxlab import reference
 triton_attention = pytest.importorskip(
     "benchmarks.gpu.triton_attention", reason="needs Triton: pip install 'ptxlab[triton]'", exc_type=ImportError
 )
-from benchmarks.gpu.triton_attention import TILES, Tiles  # noqa: E402 - where there is Triton
+from benchmarks.gpu.triton_attention import Tiles  # noqa: E402 - where there is Triton
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -26,10 +26,3 @@ def test_it_computes_attention(dtype, causal, tiles):
     pl.launch(kernel, grid, block, *given, shared=shared, device="cpu")
     error = reference.measure(o, lse, q, k, v, causal=causal, tile=tiles.keys)
     assert error.ok, error
-
-
-def test_sizes_divide_the_sequence_and_each_other():
-    for dim, some in TILES.items():
-        assert all(tiles.rows % tiles.keys == 0 for tiles in some), dim
-        assert triton_attention.tiles_for(dim, 512) == list(some)
-        assert triton_attention.tiles_for(dim, 96) == []

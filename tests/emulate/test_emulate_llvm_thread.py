@@ -25,13 +25,6 @@ def test_a_job_that_fails_does_not_end_the_thread(capfd: pytest.CaptureFixture[s
     assert "ValueError: of a job that nobody waits for" in capfd.readouterr().err
 
 
-def test_a_module_that_cannot_be_read_keeps_nobody_waiting() -> None:
-    native = pytest.importorskip("ptxlab.emulate.jit.native.code")
-    result = native.build("define nothing", native.host(), 0)
-    with pytest.raises(RuntimeError, match="LLVM IR parsing error"):
-        result()
-
-
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs setitimer")
 def test_an_interrupt_ends_the_waiting_and_not_the_work() -> None:
     done = threading.Event()

@@ -336,8 +336,8 @@ MEMCHECK = {
         9,
         TILE + 152,
         f"load of 16 bytes at {TILE + 152:#x}: misaligned, the address must be a multiple of 16; the block's shared "
-        f"memory is 8192 bytes at {TILE:#x}; byte 152 of 'tile' (8192 bytes at {TILE:#x}); elements 76 to 83 of 'tile', "
-        "which has 4096 (of 2 bytes)",
+        f"memory is 8192 bytes at {TILE:#x}; byte 152 of 'tile' (8192 bytes at {TILE:#x}); elements 76 to 83 of "
+        "'tile', which has 4096 (of 2 bytes)",
     ),
     "all rows at one bad place": (
         f"{ROWS}{LD} {{%r10, %r11, %r12, %r13}}, [%r7+8192];",

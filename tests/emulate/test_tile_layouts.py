@@ -108,8 +108,8 @@ def test_what_a_thread_has_written_over_is_not_judged(device: str, one: str) -> 
     assert found(device, 128, 128, 0, 1024, 128, more=f"{store} fence.proxy.async;\n bar.sync 0;") == []
     stored, after = ("thread", "the stores") if one == STORE else ("cp.async", "the wait for it")
     assert {*found(device, 128, 128, 128, 1024, 128, more=f"{store} bar.sync 0;")} == {
-        f"async proxy without a fence: a wgmma reads what a {stored} has stored, and no fence makes it seen by the async "
-        f"proxy; write fence.proxy.async; after {after}, before the barrier"
+        f"async proxy without a fence: a wgmma reads what a {stored} has stored, and no fence makes it seen by the "
+        f"async proxy; write fence.proxy.async; after {after}, before the barrier"
     }
 
 

@@ -149,16 +149,6 @@ def test_errors_are_raised_as_before(folder: Path) -> None:
             pl.launch(TEXT, 1, 32, *args, device="cpu", **options)
 
 
-def test_what_is_refused_or_stopped_is_not_kept(folder: Path) -> None:
-    with pytest.raises(pl.DeviceFault):
-        run(size=16)
-    with pytest.raises(pl.PtxError):
-        run(TEXT.replace("mul.lo.u32", "mul.u32"))
-    assert not kept(folder)
-    run(device="step")
-    assert not folder.exists() or not kept(folder)
-
-
 def test_kernels_of_one_text_are_told_apart(folder: Path) -> None:
     text = TEXT + SCALED.replace("scaled", "twice").replace(
         "st.global.u32", "add.u32 %r7, %r7, %r7;\n    st.global.u32"
