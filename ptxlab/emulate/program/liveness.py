@@ -107,8 +107,7 @@ def successors(program: Program, block: int) -> list[int]:
 
 
 def live_at(program: Program) -> list[tuple[int, int]]:
-    """For each instruction the registers alive before it and after it, as bit sets; those it writes are alive after
-    it even if nobody reads them."""
+    """The registers alive before and after each instruction, as bit sets; what it writes is alive after it."""
     alive = live_in(program)
     out = [(0, 0)] * len(program.codes)
     for block in program.blocks:
