@@ -27,8 +27,9 @@ Values = Mapping[str, Any]
 Shape = tuple[tuple[int, int, int], tuple[int, int, int], int]
 """Grid, block and bytes of dynamic shared memory."""
 
-TITLES = {"seq_q": "Sq", "seq_k": "Sk", "kv_heads": "KV heads", "tile_kv": "KV tile", "tile_q": "Q tile",
-          "head_dim": "head dim", "documents": "docs", "page_size": "page size", "fast_math": "fast math"}  # fmt: skip
+TITLES = {"sigma": "sigma σ", "seq_q": "Sq", "seq_k": "Sk", "kv_heads": "KV heads", "tile_kv": "KV tile",
+          "tile_q": "Q tile", "head_dim": "head dim", "documents": "docs", "page_size": "page size",
+          "fast_math": "fast math"}  # fmt: skip
 """What parameters are called on the page, where not by their names."""
 CHECKS = Parameter(
     "checks",
