@@ -54,6 +54,8 @@ def page(view: Any, debugged: Shown | None = None) -> str:
     values = {name: getattr(view, name, None) for name in PARTS}
     seq = (values["code"] or {}).get("seq", 0)
     values["status"] = {"state": "saved", "text": "a saved page", "busy": False, "seq": seq}
+    if (values["sass"] or {}).get("seq") != seq:  # of an earlier setting, when it was wanted last
+        values |= {"sass": None, "sass_diff": None}
     values |= {"wants_sass": bool(values["sass"])}
     return _PAGE.format(
         title=html.escape(f"{(values['code'] or {}).get('name', 'ptxlab')}, explored"),
