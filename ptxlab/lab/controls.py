@@ -16,6 +16,8 @@ from ptxlab.lab.subject import TITLES
 
 COUNTS = ("seed", "batch", "heads", "kv_heads", "left", "right", "prefix", "documents", "reach")
 """Parameters that are typed as a number instead of moved with a slider."""
+LARGE = 3.4e38
+"""The largest number that is typed: of a float."""
 LONG = 1000
 """The largest number from which on a size is typed, halved and doubled: one step of a slider would be many."""
 
@@ -39,6 +41,8 @@ def control(p: Parameter, group: str = "") -> Control:
         return _control(p.name, "powers", p.says, group, min=0.1, max=10)
     if isinstance(p.default, str) and not p.choices:
         return _control(p.name, "text", p.says, group)
+    if isinstance(p.default, float):
+        return _control(p.name, "number", p.says, group, min=-LARGE, max=LARGE)
     if set(p.choices) == {True, False}:
         return _control(p.name, "check", p.says, group)
     if p.choices and p.default is not None:
@@ -75,22 +79,26 @@ def checked(control: Control, value: Any, now: Any, name: str = "") -> Any:
     `OutOfRange` says what the control takes, and what to write instead, under the `name` that was written."""
     kind, values, name = control["kind"], offered(control), name or control["name"]
     low, high = control.get("min", 0), control.get("max", 0)
-    if isinstance(value, bool) == (kind == "check") and value in values:
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        value = int(value)  # of numpy's, too
+    known = not isinstance(values, range) or isinstance(value, int)  # for others a range is looked through
+    if known and isinstance(value, bool) == (kind == "check") and value in values:
         return values[values.index(value)]
     if kind == "text" and isinstance(value, str):
         return value
-    if kind == "powers" and number(value) and low <= value <= high:
-        return round(float(value), 6)
+    fraction = kind in ("number", "powers") and "step" not in control
+    if fraction and number(value) and low <= value <= high:
+        return round(float(value), 6) if kind == "powers" else float(value)
     if kind == "choice" and isinstance(value, Integral) and low <= value <= high > 0:
         control["options"] = [*control["options"], (str(value), int(value))]
         return int(value)
     step = control.get("step", 1)
+    whole = f"a whole number from {low} to {high}" + (f" in steps of {step}" if step > 1 else "")
     takes = {
         "choice": f"one of {', '.join(label for label, _ in control.get('options', ()))}",
         "check": "True or False",
         "text": "the text of a function",
-        "powers": f"a number from {low:g} to {high:g}",
-    }.get(kind, f"a whole number from {low} to {high}" + (f" in steps of {step}" if step > 1 else ""))
+    }.get(kind, f"a number from {low:g} to {high:g}" if fraction else whole)
     instead = now
     if number(value) and kind != "check":
         instead = by_distance(value, values)[0] if values else max(low, min(high, value))

@@ -63,13 +63,7 @@ def test_a_run_is_cancelled(asked: Session, page: Page) -> None:
     assert running["text"].startswith("running, about ")
     assert running["estimate"] > estimates.LONG
     asked.cancel()
-    assert page.states[-1] == {
-        "state": "cancelled",
-        "text": "cancelled",
-        "busy": False,
-        "failed": False,
-        "seq": seq,
-    }
+    assert page.states[-1] == {"state": "cancelled", "text": "cancelled", "busy": False, "failed": False, "seq": seq}
     assert asked.wait(60)
     assert page.states[-1]["state"] == "cancelled", "what is cancelled says nothing more"
     assert page.runs == []

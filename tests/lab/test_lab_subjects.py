@@ -301,11 +301,15 @@ def test_a_mistake_in_the_text_is_shown_at_its_line_and_the_explorer_lives_on(pt
     assert "<script" not in explorer._repr_mimebundle_()[0]["text/html"]
 
 
-def test_a_fault_is_shown_at_its_line() -> None:
+def test_a_fault_is_shown_at_its_line_and_is_gone_with_another_argument() -> None:
     explorer = pl.explore(PTX, 1, 32, np.zeros(4, np.float32), np.float32(1), 32, device="step")
     assert explorer.wait()
     assert explorer.view.problem["title"] == "The kernel was stopped"
     assert explorer.view.problem["line"] == 22
+    explorer.set(n=4, a=2.5, grid=2)
+    assert explorer.wait()
+    assert explorer.view.problem is None
+    assert (explorer.grid, explorer.a, explorer.n) == (2, 2.5, 4)
 
 
 @pytest.mark.parametrize(
