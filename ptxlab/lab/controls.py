@@ -89,9 +89,9 @@ def checked(control: Control, value: Any, now: Any, name: str = "") -> Any:
     fraction = kind in ("number", "powers") and "step" not in control
     if fraction and number(value) and low <= value <= high:
         return round(float(value), 6) if kind == "powers" else float(value)
-    if kind == "choice" and isinstance(value, Integral) and low <= value <= high > 0:
-        control["options"] = [*control["options"], (str(value), int(value))]
-        return int(value)
+    if kind == "choice" and isinstance(value, int) and low <= value <= high > 0:
+        control["options"] = [*control["options"], (str(value), value)]
+        return value
     step = control.get("step", 1)
     whole = f"a whole number from {low} to {high}" + (f" in steps of {step}" if step > 1 else "")
     takes = {

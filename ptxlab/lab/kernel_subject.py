@@ -113,10 +113,7 @@ class KernelSubject(Subject):
                 if isinstance(value, Real) and not isinstance(value, bool):
                     name = f"{name}_" if name in TAKEN else name
                     self._scalars[name] = k
-                    whole = isinstance(value, Integral)
-                    kind = np.iinfo(value.dtype if isinstance(value, np.integer) else np.int32)
-                    limits = {"minimum": min(kind.min, value), "maximum": max(kind.max, value)} if whole else {}
-                    yield Parameter(name, "an argument of the launch", int(value) if whole else float(value), **limits)
+                    yield _scalar(name, value)
 
     def _launch(self, values: Values) -> tuple[Any, Any, list[Any]]:
         """Grid, block and copies of the arguments, with the numbers that the controls say."""
@@ -276,6 +273,14 @@ def _threads(ptx: str, block: int) -> Parameter:
     if not 1 <= wanted <= targets.THREADS_PER_BLOCK:
         return BLOCK
     return Parameter(BLOCK.name, BLOCK.says, wanted, tuple(sorted({*BLOCK.choices, wanted})))
+
+
+def _scalar(name: str, value: Any) -> Parameter:
+    """The parameter for an argument that is a number: of numpy's integers all, of others those of 32 bits."""
+    if not isinstance(value, Integral):
+        return Parameter(name, "an argument of the launch", float(value))
+    kind, n = np.iinfo(value.dtype if isinstance(value, np.integer) else np.int32), int(value)
+    return Parameter(name, "an argument of the launch", n, minimum=min(kind.min, n), maximum=max(kind.max, n))
 
 
 def _kind(kernel: Any) -> str:

@@ -59,10 +59,11 @@ class Panel:
         """The parts of the page that are about the controls, as the answer to a request of this number."""
         notes: dict[str, str] = {}
         for move in self._moves:
-            notes[label] = f"{notes[label]}; {move}" if (label := self._label(move.name)) in notes else str(move)
-        unused = sorted(self.subject.unused(self.values()))
+            label = self._label(move.name)
+            notes[label] = f"{notes[label]}; {move}" if label in notes else str(move)
+        unused = {*self.subject.unused(self.values()), "" if self.subject.rows(self.values())[0] else "head"}
         given = {name: self.said[name] for name in (*self.named, "row")}
-        values = {"seq": seq, "given": given, "notes": notes, "unused": unused}
+        values = {"seq": seq, "given": given, "notes": notes, "unused": sorted(unused - {""})}
         return {"controls": list(self.named.values()), "values": values}
 
     def forget(self, changed: Collection[str]) -> None:

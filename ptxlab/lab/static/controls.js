@@ -4,7 +4,7 @@
 
 import { h } from "./dom.js";
 
-const DOCKED = ["kernel", "causal", "head_dim", "seq_q"]; // controls that stand in the dock of a narrow frame
+const DOCKED = ["kernel", "causal", "head_dim", "seq_q", "grid", "block"]; // controls that stand in the dock of a narrow frame
 const DIGITS = 2; // of a fraction, that are shown
 const alike = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 

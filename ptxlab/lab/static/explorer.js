@@ -95,10 +95,7 @@ function render({ model, el }) {
     entry = h("code.pl-entry");
   const pin = h(
     "button.pl-button.pl-asks",
-    {
-      title: "compare later settings with this one",
-      onclick: () => model.send({ kind: "pin" }),
-    },
+    { title: "compare later settings with this one", onclick: () => model.send({ kind: "pin" }) },
     "Pin",
   );
   const edit = asks("Edit", "change this PTX in an editor, and see it run", () => ({
