@@ -94,7 +94,7 @@ def settle(page: Any, after: int = 0) -> None:
 
 def press(page: Any, key: str, pause: int = PAUSE) -> dict[str, float]:
     """Milliseconds from the key to each painted part of the answer; the key goes down `pause` ms after the last."""
-    handle = page.locator(".ptxlab-parameters .widget-slider:has(label:text-is('head dim')) .noUi-handle")
+    handle = page.get_by_role("slider", name="head dim")
     page.wait_for_timeout(pause)
     before = int(page.get_attribute(".ptxlab-explorer", "data-seq"))
     handle.press(key)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 STATIC = Path(__file__).parent / "static"
 SCRIPTS = {
-    "explorer": ("keys.js", "dom.js", "answers.js", "control_labels.js", "pane.js", "find.js", "descriptors.js",
+    "explorer": ("keys.js", "dom.js", "answers.js", "controls.js", "pane.js", "find.js", "descriptors.js",
                  "code_hover.js", "diff.js", "summary_strip.js", "errors.js", "softmax_state.js", "tile_map.js",
                  "counters.js", "roofline.js", "status.js", "scroll_anchor.js", "links.js", "views.js", "findings.js",
                  "results.js", "lesson.js", "problem.js", "frames.js", "lower_pane.js", "explorer.js"),

@@ -1,12 +1,14 @@
 """`pl.explore()`: controls for every parameter beside one view of what the kernel became, did and got wrong.
 
-    pl.explore()                                       # the first rung
+    e = pl.explore()                                   # the first rung
+    e.head_dim = 32; e.causal = True                   # each control is a trait, as of any widget
+    e.observe(print, "causal")
     pl.explore("tiled", head_dim=32, causal=True, seq_q=100, seq_k=100)
     pl.explore("decode_split", seq_k=500, splits=8)
     pl.explore(ptx, 4, 128, x, y, 2.0, n)              # any PTX or kernel, launched as by pl.launch
 
-The controls are ordinary ipywidgets made from the kernel's own parameters and limits; the view is one anywidget, whose
-traits hold what `ptxlab.lab.explorer_views` computes. `pl.attention` gives the same results without a notebook.
+The page is one anywidget, whose traits hold what its controls say and what `ptxlab.lab.explorer_views` computes.
+`pl.attention` gives the same results without a notebook.
 """
 
 from __future__ import annotations
@@ -15,15 +17,15 @@ import functools
 import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 import ipywidgets as widgets
+import traitlets
 
 from ptxlab import kernels
 from ptxlab.errors import LaunchError, TargetError
-from ptxlab.lab import controls, kernel_subject, library_subjects, shared_page
+from ptxlab.lab import kernel_subject, library_subjects, shared_page
 from ptxlab.lab.debugger import Debugger
 from ptxlab.lab.edited_kernel import edited
 from ptxlab.lab.editing import Editor
@@ -44,28 +46,42 @@ FIRST_RESULT = 8.0
 """Seconds that a notebook's first display waits for the numbers that go into its static copy."""
 
 
+class Chosen(traitlets.Any):
+    """What a control says. To assign it is `Explorer.set` of this parameter alone; None where a kernel has none."""
+
+    def __set__(self, explorer: Any, value: Any) -> None:
+        explorer.set(**{str(self.name): value})
+
+
 class Explorer(Copied, widgets.Box):
-    """The controls and the view. `set(head_dim=32)` changes parameters from Python, `wait()` waits for results."""
+    """The page, and what opens over it. `set(head_dim=32, causal=True)` changes parameters from Python in one step,
+    `explorer.head_dim = 32` one of them, `observe(f, "head_dim")` follows one; `wait()` waits for results."""
+
+    _begun = False
 
     def __init__(self, subject: Subject | str = "scalar", **parameters: Any) -> None:
         self.view = View()
         self._sending = threading.Lock()  # the session's thread sends answers, this one what is set from Python
         self.session = Session(self._publish, asks=True)
         on_interrupt(self.session)
-        self._quiet = False
-        self.panel = Panel(library_subjects.named(subject) if isinstance(subject, str) else subject, self._changed)
-        holder = widgets.VBox([self.panel.editor, self.view])
-        holder.add_class("ptxlab-holder")
+        self.panel = Panel(library_subjects.named(subject) if isinstance(subject, str) else subject)
         self._below = Below()
-        frame = widgets.Box([self.panel, holder, self._below])
+        frame = widgets.Box([self.view, self._below])
         frame.add_class("ptxlab-frame")
         self._past: list[dict[str, Any]] = []  # what the controls said, the newest last
         super().__init__([frame])
         self.add_class("ptxlab-app")
-        self.view.observe(self._changed, ["row", "wants_sass"])
-        self.view.observe(self._compare, "against")
         self.view.on_msg(self._message)
         self.set(**parameters)
+        self._begun = True
+        self.view.observe(self._looked, "wants_sass")
+        self.view.observe(self._compare, "against")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self._begun and not name.startswith("_") and not hasattr(self, name):
+            self.set(**{name: value})  # which says what there is
+        else:
+            super().__setattr__(name, value)
 
     # -- parameters ----------------------------------------------------------------------------------------------------
 
@@ -76,7 +92,7 @@ class Explorer(Copied, widgets.Box):
 
     @property
     def controls(self) -> dict[str, Any]:
-        """Every control by the name of its parameter."""
+        """Every control, as the page gets it, by the name of its parameter."""
         return self.panel.named
 
     @property
@@ -87,52 +103,22 @@ class Explorer(Copied, widgets.Box):
     @property
     def notes(self) -> dict[str, str]:
         """What the last change moved of other parameters, and why, by the label of the control."""
-        return dict(self.view.notes)
+        return dict(self.view.values["notes"])
 
     def set(self, **parameters: Any) -> None:
-        """Sets parameters by name, all in one step; `seq_len` sets both lengths. `TargetError` names an unknown one;
-        nothing is changed then. Others that do not fit any more go to the nearest values that do: see `notes`."""
-        before = self.subject, {name: control.value for name, control in self.controls.items()}, self.view.row
-        self._quiet = True
-        self.panel.forget()
-        given = set(parameters) | ({"seq_q", "seq_k"} if "seq_len" in parameters else set())
-        try:
-            if "kernel" in parameters and "kernel" in self.panel.fixed:
-                self.panel.offer(library_subjects.named(parameters.pop("kernel")))
-                self.panel.fixed["kernel"].value = self.subject.name
-            called: dict[str, str] = {}
-            length = parameters.pop("seq_len", None)
-            if length is not None:
-                both = [n for n in ("seq_q", "seq_k") if n in self.panel.own and n not in parameters]
-                called = dict.fromkeys(both, "seq_len")
-                parameters = {**dict.fromkeys(called, length), **parameters}
-            row, sass = parameters.pop("row", None), parameters.pop("sass", None)
-            if row is not None and (not isinstance(row, Integral) or row < -1):
-                raise controls.OutOfRange(f"row must be a whole number of at least 0, or -1 for the last, not {row!r}")
-            for name, value in parameters.items():
-                if name not in self.controls:
-                    raise controls.OutOfRange(
-                        f"the explorer has no parameter {name!r}; it has {', '.join(self.controls)}"
-                    )
-                controls.assign(called.get(name, name), self.controls[name], value)
-            what, rows = self.subject.rows(self.panel.values())
-            if row is not None and rows and int(row) >= rows:
-                says = f"row must be the number of a {what}, from 0 to {rows - 1}, or -1 for the last, not {row}"
-                raise controls.OutOfRange(f"{says}\n  write:  row={rows - 1}")
-            with self._sending:
-                if row is not None:
-                    self.view.row = int(row)
-                if sass is not None:
-                    self.view.wants_sass = bool(sass)
-        except TargetError:
-            if self.subject is not before[0]:
-                self.panel.offer(before[0])
-            for name, value in before[1].items():
-                controls.assign(name, self.controls[name], value)
-            raise
-        finally:
-            self._quiet = False
-        self._ask(given)
+        """Sets parameters by name, all in one step; `seq_len` sets both lengths. `TargetError`, which is a `TraitError`
+        too, names an unknown one, or the values that there are; nothing is changed then. Others that do not fit any
+        more go to the nearest values that do: see `notes`."""
+        length, sass = parameters.pop("seq_len", None), parameters.pop("sass", None)
+        with self.panel.or_as_before():
+            self.panel.forget(parameters)
+            if "kernel" in parameters:
+                self.panel.assign("kernel", parameters.pop("kernel"))
+            both = [n for n in ("seq_q", "seq_k") if length is not None and n in self.panel.own and n not in parameters]
+            given = dict.fromkeys(both, length) | parameters
+            for name in sorted(given, key=lambda name: name == "row"):
+                self.panel.assign(name, given[name], "seq_len" if name in both else "")
+        self._ask(given, sass=sass)
 
     def undo(self) -> None:
         """Goes back to what the controls said before the last change."""
@@ -172,7 +158,7 @@ class Explorer(Copied, widgets.Box):
         subject, values, fault = request.subject, request.given, self.view.problem or {}
         place: dict[str, Any] = {} if line is None else {"at": line, "nth": nth, "of": of}
         shape = subject.shape(version.built, values)
-        row = self.view.row if self.view.row >= 0 else max(0, subject.rows(values)[1] - 1)
+        row = request.row if request.row >= 0 else max(0, subject.rows(values)[1] - 1)
         block = subject.block_of(version.built, values, request.head, row)
         if line in (None, fault.get("line")) and fault.get("block") and shape is not None:
             block, place = block_number(fault["block"], shape[0]), {"number": 0}
@@ -218,18 +204,14 @@ class Explorer(Copied, widgets.Box):
         """The text of the file that `save` writes, of what is shown now."""
         open_ = self._below.widget
         debugged = open_.shown if isinstance(open_, Debugger) else None
-        return shared_page.page(self.view, self.parameters, debugged)
+        return shared_page.page(self.view, debugged)
 
     def _show(self, subject: Subject, values: dict[str, Any] | None = None) -> None:
         """Another subject, with these values of its controls."""
-        self._quiet = True
-        self.panel.forget()
-        try:
-            self.panel.offer(subject)
-            for name, value in (values or {}).items():
-                controls.assign(name, self.panel.own[name], value)
-        finally:
-            self._quiet = False
+        self.panel.forget(("text",))
+        self.panel.offer(subject)
+        for name, value in (values or {}).items():
+            self.panel.assign(name, value)
         self._ask()
 
     def _share(self) -> None:
@@ -244,44 +226,33 @@ class Explorer(Copied, widgets.Box):
         else:
             send()
 
-    def _changed(self, change: Any) -> None:
-        if self._quiet:
-            return
-        owner = change["owner"]
-        self._quiet = True
-        try:
-            if owner not in (self.view, self.panel.head):  # who looks elsewhere still reads what the last change moved
-                self.panel.forget()
-            if owner is self.panel.fixed.get("kernel"):
-                self.panel.offer(library_subjects.named(change["new"]))
-        finally:
-            self._quiet = False
-        self._ask({name for name, control in self.panel.own.items() if control is owner})
+    def _heard(self, given: dict[str, Any], seq: int) -> None:
+        """Takes what somebody has set on the page, who numbers it, so that an answer to it is known."""
+        self.panel.forget(given)
+        for name, value in given.items():
+            self.panel.take(name, tuple(value) if isinstance(value, list) else value)
+        self._ask(given, seq)
 
-    def _ask(self, changed: Collection[str] = ()) -> None:
-        """Sends what the controls say to the session, once what was `changed` and the others fit together."""
-        self._quiet, before = True, self._quiet
-        try:
-            with self._sending, self.view.hold_sync():
-                self.view.row = self.panel.carry(changed, self.view.row)
-                self.view.notes = self.panel.notes()
-        finally:
-            self._quiet = before
+    def _looked(self, change: Any) -> None:
+        if self.session.request is not None and self.session.request.sass != change["new"]:
+            self._ask()
+
+    def _ask(self, changed: Collection[str] = (), seq: int = 0, sass: bool | None = None) -> None:
+        """Sends what the controls say to the session, once what was `changed` and the others fit together; tells the
+        page and whoever follows the controls. sass: whether machine code is wanted, None for as before."""
+        self.panel.carry(changed)
         if not self._past or self._past[-1] != self.parameters:
             self._past.append(self.parameters)
-        device, head = self.panel.fixed["device"], self.panel.head
-        self.session.ask(
-            Request(
-                self.subject,
-                tuple(self.panel.values().items()),
-                device.value,
-                self.view.row,
-                head.value,
-                self.view.wants_sass,
-            ),
-            {control.model_id: controls.sent(control) for control in (*self.controls.values(), head)}
-            | {self.view.model_id: ["row", self.view.row]},
-        )
+        said, wanted = self.panel.said, self.view.wants_sass if sass is None else bool(sass)
+        values = tuple(self.panel.values().items())
+        seq = self.session.ask(Request(self.subject, values, said["device"], said["row"], said["head"], wanted), seq)
+        with self._sending:
+            self.view.publish(self.panel.page(seq) | {"wants_sass": wanted})
+        now = {name: said[name] for name in (*self.controls, "row")}
+        if new := {n: Chosen().tag(control=True) for n in now if not hasattr(self, n)}:
+            self.add_traits(**new)
+        for name in self.trait_names(control=True):
+            self.set_trait(name, now.get(name))
 
     def _publish(self, parts: dict[str, Any]) -> None:
         """Sends parts of an answer to the page in one message."""
@@ -324,6 +295,7 @@ class Explorer(Copied, widgets.Box):
             "edit": lambda: self.edit(content.get("line")),
             "share": self._share,
             "next": lambda: self.go_on(content.get("kernel", "")),
+            "set": lambda: self._heard(content["values"], content["seq"]),
             "debug": lambda: self.debug(**{key: value for key, value in content.items() if key != "kind"}),
         }
         if content.get("kind") in acts:

@@ -10,7 +10,7 @@ import html
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ptxlab.errors import AssemblyError, PtxError, PtxlabError, UnavailableError
@@ -312,7 +312,10 @@ def sass_diff(base: Version, version: Version, request: Request) -> dict[str, An
     before, after = sass(base, base.request), sass(version, request)
     if before["state"] != "ok" or after["state"] != "ok":
         return None
-    rows = compare(_plain(before["lines"]), _plain(after["lines"]), "sass")
+    rows = [
+        r if 'class="c"' in (before["lines"][r.a] if r.b is None else after["lines"][r.b]) else replace(r, kind="same")
+        for r in compare(_plain(before["lines"]), _plain(after["lines"]), "sass")
+    ]  # the names of the kernels have no address, and are no instructions
     renamed = sum(r.kind == "renamed" for r in rows)
     return {
         "summary": _summary(rows, "machine instruction"),

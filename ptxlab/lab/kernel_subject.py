@@ -6,17 +6,19 @@ given grid, block and arguments, what a run counted and which arrays it changed.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from ptxlab import targets
-from ptxlab.errors import LaunchError
+from ptxlab.errors import LaunchError, PtxlabError
 from ptxlab.foreign_arrays import as_numpy
 from ptxlab.kernels import Parameter
 from ptxlab.lab.subject import CHECKS, Ran, Shape, Subject, Values, Way, looked_at, machines
@@ -33,6 +35,11 @@ BLOCK = Parameter(
     (32, 64, 128, 256, 512, 1024),
 )
 FAST = Parameter("fast_math", "compile with --use_fast_math", False, (False, True))
+AXES = ("", "_y", "_z")
+LAUNCH = {"grid": ("blocks", (2**31 - 1, 65535, 65535)), "block": ("threads of a block", (1024, 1024, 64))}
+"""What grid and block are, and the most that a launch takes in x, y and z."""
+TAKEN = {*LAUNCH, "arch", "checks", "device", "entry", "fast_math", "head", "kernel", "row"}
+"""Names of controls; an argument of such a name has one with an underscore."""
 
 BUDGET = {"cpu": 500_000_000, "step": 1_000_000}
 """Warp-instructions of a run, by device: a kernel that does not end is stopped after some seconds."""
@@ -88,7 +95,38 @@ class KernelSubject(Subject):
         if len(found) > 1 and self.name in self.symbols and not callable(getattr(kernel, "build", None)):
             self.building += (Parameter("entry", "which kernel of the text", self.name, tuple(self.symbols)),)
         own = dataclasses.replace(CHECKS, default="all")
-        self.problem = (own,) if grid is not None else (_threads(ptx, int(getattr(kernel, "block", 0) or 0)),)
+        self._scalars: dict[str, int] = {}  # the places of arguments that are numbers, by their controls
+        self.problem = (_threads(ptx, int(getattr(kernel, "block", 0) or 0)),)
+        if grid is not None:
+            self.problem = (*self._launch_parameters(), own)
+
+    def _launch_parameters(self) -> Iterator[Parameter]:
+        """Grid, block and the arguments that are numbers, as they were given. What does not fit, the launch says."""
+        from ptxlab.launch.plan import planned
+
+        with contextlib.suppress(PtxlabError, TypeError, ValueError):
+            for name, (says, limits) in LAUNCH.items():
+                for axis, n, most in zip(AXES, _three(getattr(self, name)), limits, strict=True):
+                    if 1 <= n <= most and (n > 1 or not axis):
+                        yield Parameter(name + axis, says, n, minimum=1, maximum=most)
+            for k, (name, value) in enumerate(zip(planned(self.kernel, self.entry).arguments, self.args, strict=False)):
+                if isinstance(value, Real) and not isinstance(value, bool):
+                    name = f"{name}_" if name in TAKEN else name
+                    self._scalars[name] = k
+                    yield _scalar(name, value)
+
+    def _launch(self, values: Values) -> tuple[Any, Any, list[Any]]:
+        """Grid, block and copies of the arguments, with the numbers that the controls say."""
+        grid, block = (
+            tuple(values.get(name + axis, n) for axis, n in zip(AXES, _three(size), strict=True))
+            if name in values
+            else size
+            for name, size in (("grid", self.grid), ("block", self.block))
+        )
+        args = [_copy(a) for a in self.args]
+        for name, k in self._scalars.items():
+            args[k] = type(args[k])(values[name])
+        return grid, block, args
 
     def build(self, values: Values) -> Any:
         """The kernel itself, or the one of several that is chosen."""
@@ -110,7 +148,8 @@ class KernelSubject(Subject):
         """The grid and block given, or a block of `block` threads."""
         if self.grid is None:
             return (1, 1, 1), (values["block"], 1, 1), self.shared
-        return _three(self.grid), _three(self.block), self.shared
+        grid, block, _ = self._launch(values)
+        return _three(grid), _three(block), self.shared
 
     def why_no_run(self) -> str:
         """How to have it run."""
@@ -126,12 +165,12 @@ class KernelSubject(Subject):
         kernel, entry = self._launched(built), self._entry(values)
         runs, after = {}, {}
         for where in machines(device):
-            args = [_copy(a) for a in self.args]
+            grid, block, args = self._launch(values)
             with unchanged(kernel):
                 runs[where] = launch(
                     kernel,
-                    self.grid,
-                    self.block,
+                    grid,
+                    block,
                     *args,
                     entry=entry,
                     shared=self.shared,
@@ -158,7 +197,7 @@ class KernelSubject(Subject):
 
         if self.grid is None:
             raise LaunchError(self.why_no_run())
-        kernel, args, entry = self._launched(built), [_copy(a) for a in self.args], self._entry(values)
+        kernel, entry, (grid, block, args) = self._launched(built), self._entry(values), self._launch(values)
         where: dict[str, Any] = {
             "device": cpu_engine(),
             "arch": values["arch"],
@@ -166,7 +205,7 @@ class KernelSubject(Subject):
         }
         where |= {"entry": entry, "shared": self.shared, "trace": trace, "checks": values["checks"]}
         with unchanged(kernel):
-            return launch(kernel, self.grid, self.block, *args, **(where | options))
+            return launch(kernel, grid, block, *args, **(where | options))
 
 
 class CudaSubject(KernelSubject):
@@ -234,6 +273,14 @@ def _threads(ptx: str, block: int) -> Parameter:
     if not 1 <= wanted <= targets.THREADS_PER_BLOCK:
         return BLOCK
     return Parameter(BLOCK.name, BLOCK.says, wanted, tuple(sorted({*BLOCK.choices, wanted})))
+
+
+def _scalar(name: str, value: Any) -> Parameter:
+    """The parameter for an argument that is a number: of numpy's integers all, of others those of 32 bits."""
+    if not isinstance(value, Integral):
+        return Parameter(name, "an argument of the launch", float(value))
+    kind, n = np.iinfo(value.dtype if isinstance(value, np.integer) else np.int32), int(value)
+    return Parameter(name, "an argument of the launch", n, minimum=min(kind.min, n), maximum=max(kind.max, n))
 
 
 def _kind(kernel: Any) -> str:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ptxlab.errors import LaunchError, TargetError
-from ptxlab.kernels import Parameter
 from ptxlab.lab import variant_controls
 from ptxlab.lab.subject import TITLES, Subject, Values
 
@@ -37,20 +36,9 @@ class Moved:
 
 def said(value: Any) -> str:
     """A value as the controls say it."""
+    if isinstance(value, float):
+        return f"{value:g}"
     return "auto" if value is None else ("off", "on")[value] if isinstance(value, bool) else str(value)
-
-
-def nearest(parameter: Parameter, value: Any, offered: Sequence[Any], otherwise: Any, kernel: str) -> Moved | None:
-    """The move of a value that a parameter does not allow: a number to the nearest that it does, a name to `otherwise`.
-    None where the value is allowed."""
-    try:
-        if value is not None:
-            parameter.check(kernel, value)
-        return None
-    except TargetError as error:
-        why = reason(error, kernel)
-    near = [x for x in by_distance(value, offered) if x is not None and parameter.allows(x)]
-    return Moved(parameter.name, value, near[0] if near and number(value) else otherwise, why)
 
 
 def moved(

@@ -337,18 +337,40 @@ class Problem(Part):
 
 
 class Status(Part):
-    """What the session is at; `asked` are the controls of the request, by model: [attribute, value]."""
+    """What the session is at."""
 
     state: Literal["building", "running", "done", "failed", "cancelled", "asking", "saved"]
     text: str
     busy: bool
     failed: NotRequired[bool]
-    asked: dict[str, tuple[str, Any]]
     times: NotRequired[dict[str, float]]
     done: NotRequired[int]
     blocks: NotRequired[int]
     seconds: NotRequired[float]
     estimate: NotRequired[float | None]
+
+
+class Control(TypedDict):
+    """An input of the page for one parameter. `powers` is a slider of powers of ten; `options` [label, value]."""
+
+    name: str
+    label: str
+    kind: Literal["check", "choice", "number", "powers", "size", "slider", "text"]
+    says: str
+    group: str
+    options: NotRequired[list[tuple[str, Any]]]
+    min: NotRequired[float]
+    max: NotRequired[float]
+    step: NotRequired[int]
+
+
+class Values(Part):
+    """What the controls say, by name, the row that is plotted among them; by label what followed the last change, and
+    why; the names of those that count for nothing now."""
+
+    given: dict[str, Any]
+    notes: dict[str, str]
+    unused: list[str]
 
 
 class Parts(TypedDict):
@@ -394,4 +416,12 @@ class Debug(TypedDict):
     party: NotRequired[int]
 
 
-Message = Act | Edit | Next | Debug
+class Given(TypedDict):
+    """Controls that somebody has set: the answers to this have the number `seq` or a greater one."""
+
+    kind: Literal["set"]
+    seq: int
+    values: dict[str, Any]
+
+
+Message = Act | Edit | Next | Debug | Given

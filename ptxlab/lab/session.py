@@ -37,9 +37,9 @@ class Session:
     "base", "assembly", "run", "measures", "state", "sass", "sass_diff", "problem" and "status"; each holds the `seq` of
     the request it answers. What is ready together is published together, before the next piece of work begins.
 
-    A status is {state, text, busy, failed, seq, asked}: `state` is "building", "running", "done", "failed", "cancelled"
-    or "asking", `asked` whatever `ask` was given to recognise the request by. That of a run has also `done`, `blocks`,
-    `seconds` and `estimate`, the seconds that it takes in all, as far as that is known.
+    A status is {state, text, busy, failed, seq}: `state` is "building", "running", "done", "failed", "cancelled" or
+    "asking". That of a run has also `done`, `blocks`, `seconds` and `estimate`, the seconds that it takes in all, as
+    far as that is known.
 
     asks: whether a run of more than `estimates.LONG` seconds waits for `confirm`. Until then the state is "asking",
     with the `estimate`."""
@@ -50,7 +50,6 @@ class Session:
         self._asking = -1  # the number of the request that waits to be confirmed
         self._ended = -1  # the number of the request that was cancelled
         self._order = threading.RLock()  # after "cancelled" nothing of that request is published
-        self._asked: Any = None
         self._lock = threading.Condition()
         self._waiting: Request | None = None
         self._thread: threading.Thread | None = None
@@ -68,13 +67,12 @@ class Session:
         self._pinned: Setting | None = None  # the first one, until another is pinned
         self._shown: Request | None = None  # what was answered last
 
-    def ask(self, request: Request, asked: Any = None) -> int:
-        """Queues a request and returns its number at once; it replaces one that is waiting and ends one in work."""
+    def ask(self, request: Request, least: int = 0) -> int:
+        """Queues a request and returns its number, `least` or more, at once; it replaces one that is waiting and ends
+        one in work."""
         with self._lock:
-            self.seq += 1
-            seq = self.seq
+            seq = self.seq = max(self.seq + 1, least)
             self._waiting = self.request = request
-            self._asked = asked
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="ptxlab-explorer", daemon=True)
                 self._thread.start()
@@ -102,7 +100,7 @@ class Session:
     def again(self) -> None:
         """Asks once more for what was asked last, after a cancellation or against another setting."""
         if self.request is not None:
-            self.ask(self.request, self._asked)
+            self.ask(self.request)
 
     def confirm(self) -> None:
         """Begins the run that waits. Does nothing while no request waits for this."""
@@ -120,7 +118,7 @@ class Session:
                 self._asking = -1
                 self._waiting, self._ended = None, self.seq
             self._running.hurry()
-            self._publish({"status": self._status("cancelled", "cancelled", self.seq, self._asked)})
+            self._publish({"status": self._status("cancelled", "cancelled", self.seq)})
 
     def _outdated(self, seq: int) -> bool:
         """Whether nobody waits for this request any more."""
@@ -132,10 +130,9 @@ class Session:
             if not self._outdated(seq):
                 self._publish(parts)
 
-    def _status(self, state: str, text: str, seq: int, asked: Any, **more: Any) -> dict[str, Any]:
+    def _status(self, state: str, text: str, seq: int, **more: Any) -> dict[str, Any]:
         busy = state in ("building", "running")
-        return {"state": state, "text": text, "busy": busy, "failed": state == "failed", "seq": seq, "asked": asked,
-                **more}  # fmt: skip
+        return {"state": state, "text": text, "busy": busy, "failed": state == "failed", "seq": seq, **more}
 
     def wait(self, timeout: float = 60.0) -> bool:
         """Waits until nothing is in work; False when that takes longer than `timeout` seconds. An interrupt of the
@@ -154,12 +151,12 @@ class Session:
     def _next(self) -> bool:
         """Answers the request that waits; False if there is none: then nothing is in work any more."""
         with self._lock:
-            request, seq, asked, self._waiting = self._waiting, self.seq, self._asked, None
+            request, seq, self._waiting = self._waiting, self.seq, None
             if request is None:
                 self._thread = None
                 self._lock.notify_all()
                 return False
-        if self._answer(request, seq, asked):
+        if self._answer(request, seq):
             self._go_on(request, seq)
         return True
 
@@ -198,7 +195,7 @@ class Session:
         with self._running.watched(seq, lambda text, more: None):
             self._states.kept(request, lambda: explorer_views.state(version, request, ran))
 
-    def _answer(self, request: Request, seq: int, asked: Any) -> bool:
+    def _answer(self, request: Request, seq: int) -> bool:
         """Publishes the answer part by part; whether it is whole."""
         start = time.perf_counter()
         times: dict[str, float] = {}
@@ -206,13 +203,13 @@ class Session:
         failed = False
         asking: Unconfirmed | None = None
         try:
-            for part, value in self._stages(request, seq, asked):
+            for part, value in self._stages(request, seq):
                 if self._outdated(seq):
                     return False
                 times[part] = time.perf_counter() - start
                 if part == "status":  # work begins: what there is so far can be looked at
                     assert value is not None
-                    ready[part] = {**self._status(value.pop("state"), value.pop("text"), seq, asked, **value)}
+                    ready[part] = {**self._status(value.pop("state"), value.pop("text"), seq, **value)}
                     ready[part]["times"] = dict(times)
                     self._send(seq, ready)
                     ready = {}
@@ -237,15 +234,15 @@ class Session:
         state, text = ("failed", "stopped: see the message") if failed else ("done", "done")
         if asking is not None:
             self._asking = seq
-            says = self._status("asking", str(asking), seq, asked, times=times, **asking.more)
+            says = self._status("asking", str(asking), seq, times=times, **asking.more)
             self._send(seq, {**ready, "status": says})
             return False
         if not failed:
             text = f"done in {time.perf_counter() - start:.2f} s"
-        self._send(seq, {**ready, "status": self._status(state, text, seq, asked, times=times)})
+        self._send(seq, {**ready, "status": self._status(state, text, seq, times=times)})
         return not failed
 
-    def _stages(self, request: Request, seq: int, asked: Any) -> Iterator[tuple[str, Any]]:
+    def _stages(self, request: Request, seq: int) -> Iterator[tuple[str, Any]]:
         """The parts of an answer in the order in which a reader wants them. What is kept from before comes at once, so
         nothing is said of the work on it."""
         request.check()
@@ -255,7 +252,7 @@ class Session:
             yield "status", {"state": "building", "text": "building"}
 
         def says(text: str, more: dict[str, Any]) -> None:
-            self._send(seq, {"status": self._status("running", text, seq, asked, **more)})
+            self._send(seq, {"status": self._status("running", text, seq, **more)})
 
         begun = time.perf_counter()
         version = version or explorer_views.begun(request)

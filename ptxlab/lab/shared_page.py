@@ -1,6 +1,6 @@
 """The explorer as one file that a browser opens without Python: code, diff, figures, plots, a trace if there is one.
 
-The page runs the explorer's own script on what the kernel had sent; its controls are words, for there is nobody to ask.
+The page runs the explorer's own script on what the kernel had sent; its controls are disabled: there is nobody to ask.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from typing import Any
 from ptxlab.lab import assets, saved_debugger
 from ptxlab.lab.trace_events import Shown
 
-PARTS = ("code", "base", "diff", "assembly", "run", "state", "sass", "sass_diff", "problem", "measures")
+PARTS = (
+    *("controls", "values", "code", "base", "diff", "assembly", "run", "state", "sass", "sass_diff", "problem"),
+    "measures",
+)
 """The traits of the view that the page is made from."""
 
 TRACE = 1_000_000
@@ -25,10 +28,9 @@ _PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>{style}
 body {{ margin: 12px; }} [theme="dark"] body {{ background: #111; color: #ddd; }}
-[theme="dark"] {{ color-scheme: dark; }} .pl-given {{
-  font: 13px/1.5 system-ui, sans-serif; margin: 0 0 8px; white-space: pre-wrap; overflow-wrap: anywhere; }}
+[theme="dark"] {{ color-scheme: dark; }}
 </style></head>
-<body><main><p class="pl-given">{given}</p><div class="ptxlab-app" id="explorer"></div>{trace}</main>
+<body><main><div class="ptxlab-app" id="explorer"></div>{trace}</main>
 <script type="text/plain" id="parts">{parts}</script>
 <script type="module">
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -46,18 +48,18 @@ widget.render({{ model, el: document.getElementById("explorer") }});
 """
 
 
-def page(view: Any, parameters: dict[str, Any], debugged: Shown | None = None) -> str:
-    """The file's text. view: the explorer's view with what it shows; parameters: what the controls say; debugged: what
-    a debugger below it shows, with `TRACE` bytes of its steps."""
+def page(view: Any, debugged: Shown | None = None) -> str:
+    """The file's text. view: the explorer's view with what it shows; debugged: what a debugger over it shows, with
+    `TRACE` bytes of its steps."""
     values = {name: getattr(view, name, None) for name in PARTS}
     seq = (values["code"] or {}).get("seq", 0)
-    values["status"] = {"state": "saved", "text": "a saved page", "busy": False, "seq": seq, "asked": {}}
-    values |= {"row": view.row, "wants_sass": bool(values["sass"])}
-    given = ", ".join(f"{html.escape(name)} {html.escape(str(value))}" for name, value in parameters.items())
+    values["status"] = {"state": "saved", "text": "a saved page", "busy": False, "seq": seq}
+    if (values["sass"] or {}).get("seq") != seq:  # of an earlier setting, when it was wanted last
+        values |= {"sass": None, "sass_diff": None}
+    values |= {"wants_sass": bool(values["sass"])}
     return _PAGE.format(
         title=html.escape(f"{(values['code'] or {}).get('name', 'ptxlab')}, explored"),
         style=assets.style(),
-        given=given,
         trace="" if debugged is None else saved_debugger.copy_html(debugged, TRACE, lean=False),
         parts=base64.b64encode(zlib.compress(json.dumps(values, default=_bytes, allow_nan=False).encode(), 9)).decode(),
         script=assets.script().replace("export default { render };", "const widget = { render };"),

@@ -27,8 +27,10 @@ Values = Mapping[str, Any]
 Shape = tuple[tuple[int, int, int], tuple[int, int, int], int]
 """Grid, block and bytes of dynamic shared memory."""
 
-TITLES = {"seq_q": "Sq", "seq_k": "Sk", "kv_heads": "KV heads", "tile_kv": "KV tile", "tile_q": "Q tile",
-          "head_dim": "head dim", "documents": "docs", "page_size": "page size", "fast_math": "fast math"}  # fmt: skip
+TITLES = {"sigma": "sigma σ", "seq_q": "Sq", "seq_k": "Sk", "kv_heads": "KV heads", "tile_kv": "KV tile",
+          "tile_q": "Q tile", "head_dim": "head dim", "documents": "docs", "page_size": "page size",
+          "fast_math": "fast math", "grid_y": "grid y", "grid_z": "grid z", "block_y": "block y",
+          "block_z": "block z"}  # fmt: skip
 """What parameters are called on the page, where not by their names."""
 CHECKS = Parameter(
     "checks",
@@ -180,7 +182,7 @@ def check(parameter: Parameter, name: str, value: Any) -> None:
     if parameter.name == "sigma":
         if not (isinstance(value, int | float) and 0 < value <= 100):
             raise TargetError(f"{name}: sigma must be a number above 0 and at most 100, not {value!r}")
-    else:
+    elif not isinstance(parameter.default, float):  # of an argument any
         parameter.check(name, value)
 
 

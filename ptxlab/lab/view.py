@@ -31,10 +31,9 @@ class View(anywidget.AnyWidget):
     sass = traitlets.Any(None, allow_none=True).tag(sync=True)
     sass_diff = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
     problem = traitlets.Any(None, allow_none=True).tag(sync=True)
-    status = traitlets.Dict({"state": "building", "text": "", "busy": True, "seq": 0, "asked": {}}).tag(sync=True)
-    notes = traitlets.Dict({}).tag(sync=True)
-    """By the label of its control: what the explorer changed there by itself, and why."""
-    row = traitlets.Int(-1).tag(sync=True)
+    status = traitlets.Dict({"state": "building", "text": "", "busy": True, "seq": 0}).tag(sync=True)
+    controls = traitlets.List([]).tag(sync=True)
+    values: Any = traitlets.Dict({"seq": 0, "given": {}, "notes": {}, "unused": []}).tag(sync=True)
     wants_sass = traitlets.Bool(False).tag(sync=True)
     against = traitlets.Enum(("previous", "pinned"), "previous").tag(sync=True)
     """What diff, machine code, counters and figures are compared with."""

@@ -8,7 +8,7 @@ import accessibility
 import numpy as np
 import pytest
 from debugger_page import REVERSE
-from explorer_page import EXPLORER, settle
+from explorer_page import EXPLORER, chooser, settle
 
 import ptxlab as pl
 
@@ -78,7 +78,7 @@ def test_the_explorer_shows_a_race_at_its_lines_and_opens_the_debugger_there(lab
     assert page.inner_text(".ptxlab-debugger .pl-status").endswith(f"line {STORE}: st.shared.f32")
     page.click(".ptxlab-below button:has-text('‹ Explorer')")
     before = settle(page, -1)
-    page.locator(".ptxlab-parameters .widget-dropdown:has(label:text-is('checks')) select").select_option("memcheck")
+    chooser(page, "checks").select_option("memcheck")
     settle(page, before)
     assert page.inner_text(f"{EXPLORER} .pl-findings").startswith("✗ result\n\n64 of 64 elements of 'x' are NaN")
     page.click(f"{EXPLORER} .pl-findings .pl-button:has-text('Debug at the first NaN')")

@@ -138,7 +138,7 @@ def test_a_click_anywhere_in_a_widget_puts_the_focus_into_it(lab: Any) -> None:
     for place in (
         f"{EXPLORED} h3",
         f"{EXPLORED} section[aria-label=PTX] .pl-now .pl-line >> nth=5",
-        ".ptxlab-parameters h4 >> nth=0",
+        f"{EXPLORED} .pl-controls h4 >> nth=0",
         ".ptxlab-debugger .pl-status",
     ):
         lab.click(place)

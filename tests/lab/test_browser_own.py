@@ -7,7 +7,7 @@ from typing import Any
 
 import lab_server
 import pytest
-from explorer_page import choose, figures, lines, number, settle, shot, text
+from explorer_page import choose, figures, lines, number, settle, shot, text, until
 
 import ptxlab as pl
 
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.browser]
 
 WINDOW = (1600, 1100)
 CELLS = ('import ptxlab as pl\n\npl.explore("scalar", seq_len=32, head_dim=16)',)
-OWN = ".ptxlab-own textarea"
+OWN = ".pl-own textarea"
 STEEP = "def steep(score, b, h, q_idx, kv_idx):\n    return score - 2 * np.abs(q_idx - kv_idx)"
 WRONG = (
     ("def f(score, b, h, q_idx, kv_idx)\n    return score", "expected ':'", "def near(score, b, h, q_idx, kv_idx):"),
@@ -89,7 +89,8 @@ def test_a_saved_page_keeps_the_lines_of_ones_own_function(lab: Any, tmp_path: P
     page = lab.context.browser.new_page(viewport={"width": 1200, "height": 800})
     page.goto((tmp_path / "page.html").as_uri())
     lines(page).first.wait_for()
-    assert STEEP in page.inner_text(".pl-given")
+    assert page.input_value(OWN) == STEEP
+    assert page.is_disabled(".pl-control input[type=checkbox]"), "there is nobody to ask"
     page.screenshot(path=str(lab_server.ARTIFACTS / "own-saved.png"))
     page.close()
 
@@ -99,11 +100,11 @@ def test_after_a_restart_the_cell_runs_anew(lab: Any) -> None:
     choose(lab, "variant", "own")
     write(lab, STEEP.replace("2", "3"))
     lab.evaluate("jupyterapp.shell.currentWidget.context.sessionContext.restartKernel()")
-    lab.wait_for_selector(".ptxlab-parameters .jupyter-widgets-disconnected")
+    until(lab, "gone")
     assert lab.locator(OWN).input_value() == STEEP.replace("2", "3"), "it can still be copied"
     shot(lab, "own-gone")
     lab_server.run_all(lab)
-    lab.locator(".ptxlab-parameters .jupyter-widgets-disconnected").first.wait_for(state="detached")
+    until(lab, "done")
     settle(lab)
     choose(lab, "variant", "own")
     write(lab, STEEP)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import traitlets
 
 import ptxlab as pl
 from ptxlab.lab import explorer_views, run_pane
@@ -243,7 +244,7 @@ def test_the_widget_follows_its_controls() -> None:
     assert explorer.wait()
     assert explorer.view.code["name"] == "scalar_f32_d16_causal"
     assert repr(explorer) == "explorer of scalar_f32_d16_causal"
-    explorer.controls["causal"].value = False
+    explorer.causal = False
     assert explorer.wait()
     assert explorer.view.code["name"] == "scalar_f32_d16"
     explorer.set(kernel="tiled", tile_kv=8, seq_k=20, heads=2)
@@ -270,10 +271,34 @@ def test_the_widget_follows_its_controls() -> None:
 def test_a_number_out_of_its_range_is_two_lines_in_a_notebook() -> None:
     with pytest.raises(pl.TargetError) as caught:
         pl.explore("scalar", seq_len=-3)
-    limit = pl.explore("scalar").controls["seq_q"].max
+    limit = pl.explore("scalar").controls["seq_q"]["max"]
     message = f"seq_len must be a whole number from 1 to {limit}, not -3\n  write:  seq_len=1"
     assert str(caught.value) == message
     assert caught.value._render_traceback_() == [f"TargetError: {message}"]
+
+
+def test_each_control_is_a_trait_that_python_sets_and_follows() -> None:
+    explorer, heard = pl.explore("scalar", seq_len=4, head_dim=16, device="step"), []
+    explorer.observe(lambda change: heard.append((change["name"], change["old"], change["new"])), ["causal", "batch"])
+    explorer.causal = True
+    explorer._message(explorer.view, {"kind": "set", "seq": 9, "values": {"batch": 99}}, [])  # of somebody at the page
+    assert heard == [("causal", False, True), ("batch", 1, 8)]
+    assert explorer.notes == {"batch": "batch 99 → 8: batch must be a whole number from 1 to 8, not 99"}
+    assert explorer.view.values["seq"] == explorer.session.seq == 9
+    assert explorer.view.values["given"]["batch"] == explorer.batch == 8
+    before = explorer.parameters
+    for name, value, says in (
+        ("causal", 1, "causal must be True or False, not 1\n  write:  causal=True"),
+        ("dtype", "f8", "dtype must be one of f32, f64, not 'f8'\n  write:  dtype='f32'"),
+        ("tile_kv", 8, "the explorer has no parameter 'tile_kv'; it has kernel, head_dim,"),
+    ):
+        with pytest.raises(traitlets.TraitError) as caught:
+            setattr(explorer, name, value)
+        assert str(caught.value).startswith(says)
+    assert explorer.parameters == before
+    assert len(heard) == 2
+    assert explorer.wait()
+    assert explorer.view.code["name"] == "scalar_f32_d16_causal"
 
 
 @pytest.mark.parametrize("arguments", [("scaler",), ("scalar", 4, 128), (3,)])
@@ -287,7 +312,6 @@ def test_wrong_arguments_are_said_in_a_notebook_in_words_alone(arguments: tuple[
     ("parameters", "message"),
     [
         ({"head_dim": 0}, "head_dim must be a whole number from 1 to 256, not 0"),
-        ({"dtype": "f8"}, "dtype must be one of f32, f64, not 'f8'"),
         ({"sigma": 50}, "sigma must be a number from 0.1 to 10, not 50"),
         ({"causal": "yes"}, "causal must be True or False, not 'yes'"),
         ({"batch": True}, "batch must be a whole number from 1 to 8, not True"),

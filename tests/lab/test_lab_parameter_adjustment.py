@@ -35,33 +35,33 @@ def test_another_parameter_follows_and_its_control_says_why(explorer: Any) -> No
     explorer.set(head_dim=256)
     assert explorer.parameters["tile_kv"] == 16
     assert explorer.notes == {"KV tile": f"KV tile 64 → 16: {SHARED}"}
-    explorer.controls["heads"].value = 5
+    explorer.heads = 5
     assert explorer.notes == {"KV heads": "KV heads 2 → 1: heads = 5 should be a multiple of kv_heads = 2"}
-    explorer.view.row = 30
+    explorer.row = 30
     assert explorer.notes, "to look at another row does not take the note away"
-    explorer.controls["seq_q"].value = 20
-    assert explorer.view.row == -1, "row 30 is no more"
+    explorer.seq_q = 20
+    assert explorer.row == -1, "row 30 is no more"
     assert explorer.notes == {"Sq": "row 30 → 19: the query rows end at 19"}
-    explorer.panel.head.value = 0, 4
-    explorer.controls["heads"].value = 2
+    explorer.head = 0, 4
+    explorer.heads = 2
     assert explorer.notes == {"head": "head 4 → 0: it is not among those that are run"}
 
 
 @pytest.mark.long
 def test_another_kernel_takes_the_nearest_that_it_has(explorer: Any) -> None:
     explorer.set(heads=2, head_dim=40, dtype="f64", row=3)
-    explorer.controls["kernel"].value = "mma"
+    explorer.kernel = "mma"
     assert explorer.notes == {
         "head dim": "head dim 40 → 32: head_dim must be a whole number from 16 to 256 in steps of 16, not 40",
-        "dtype": "dtype f64 → f16: dtype must be one of 'f16', 'bf16', not 'f64'",
+        "dtype": "dtype f64 → f16: dtype must be one of f16, bf16, not 'f64'",
     }
-    assert explorer.view.row == 3
-    explorer.controls["head_dim"].value = 33  # typed beside the slider
+    assert explorer.row == 3
+    explorer._message(explorer.view, {"kind": "set", "seq": 0, "values": {"head_dim": 33}}, [])  # typed
     assert explorer.notes == {
         "head dim": "head dim 33 → 32: head_dim must be a whole number from 16 to 256 in steps of 16, not 33"
     }
-    explorer.controls["kernel"].value = "decode_split"
-    assert explorer.view.row == -1, "its rows are heads"
+    explorer.kernel = "decode_split"
+    assert explorer.row == -1, "its rows are heads"
     assert explorer.notes == {"heads": "row 3 → 1: a row is a query head here"}
 
 

@@ -76,7 +76,7 @@ def test_all_parts_of_an_answer_conform_to_the_protocol() -> None:
     for name, asked in requests().items():
         now: dict[str, Any] = {}
         session = Session(now.update)
-        session.ask(asked, {})
+        session.ask(asked)
         assert session.wait(60)
         assert now.keys() >= {"code", "base", "diff", "measures", "assembly", "status"}
         found = [misfit for part, value in now.items() if value for misfit in misfits(value, kinds[part], part)]

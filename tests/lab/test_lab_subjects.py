@@ -143,7 +143,7 @@ def test_a_mistake_in_ones_own_function_is_told_with_the_line_to_write(
     assert explorer.parameters["own"] == text
     explorer.set(kernel="decode_reduce")
     explorer.set(kernel="tiled")
-    assert explorer.controls["own"].value == text, "the text outlives a kernel that has no scores"
+    assert explorer.own == text, "the text outlives a kernel that has no scores"
     with pytest.raises(pl.TargetError, match="own must be the text of a function, not 3"):
         explorer.set(own=3)
     explorer.cancel()
@@ -168,7 +168,7 @@ def test_tiles_are_skipped_seen_in_part_or_whole_and_only_a_skipped_one_has_no_s
     explorer = pl.explore("tiled", variant="window", left=70, seq_len=16)
     assert explorer.parameters["left"] == 70
     assert "cap" not in explorer.parameters
-    assert explorer.controls["cap"].layout.display == "none"
+    assert "cap" in explorer.view.values["unused"]
     again = pl.explore(kernels.get("tiled").build(mask_mod=variants.sliding_window(3)))
     assert again.parameters["variant"] == "window"
     with pytest.raises(pl.LaunchError, match="own is not one of window"):
@@ -302,11 +302,15 @@ def test_a_mistake_in_the_text_is_shown_at_its_line_and_the_explorer_lives_on(pt
     assert "<script" not in explorer._repr_mimebundle_()[0]["text/html"]
 
 
-def test_a_fault_is_shown_at_its_line() -> None:
+def test_a_fault_is_shown_at_its_line_and_is_gone_with_another_argument() -> None:
     explorer = pl.explore(PTX, 1, 32, np.zeros(4, np.float32), np.float32(1), 32, device="step")
     assert explorer.wait()
     assert explorer.view.problem["title"] == "The kernel was stopped"
     assert explorer.view.problem["line"] == 22
+    explorer.set(n=4, a=2.5, grid=2)
+    assert explorer.wait()
+    assert explorer.view.problem is None
+    assert (explorer.grid, explorer.a, explorer.n) == (2, 2.5, 4)
 
 
 @pytest.mark.parametrize(

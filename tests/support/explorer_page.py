@@ -67,12 +67,12 @@ def code_of(page: Any, number: int | str, title: str = "PTX", within: str = EXPL
 
 def parameter(page: Any, label: str) -> Any:
     """What stands beside a label among the parameters, the label included."""
-    return page.locator(f".ptxlab-parameters .jupyter-widgets:has(> label:text-is('{label}'))")
+    return page.locator(f"{EXPLORER} .pl-control:has(> label:text-is('{label}'))")
 
 
 def control(page: Any, label: str) -> Any:
-    """The input of the parameter with this label."""
-    return parameter(page, label).locator("input[type=number]")
+    """The field of the parameter with this label, into which a number is typed."""
+    return parameter(page, label).locator("input[type=text]")
 
 
 def chooser(page: Any, label: str) -> Any:
@@ -80,14 +80,14 @@ def chooser(page: Any, label: str) -> Any:
     return parameter(page, label).locator("select")
 
 
-def readout(page: Any, label: str) -> Any:
-    """The number beside a slider, into which another can be typed."""
-    return parameter(page, label).locator(".widget-readout")
-
-
 def box(page: Any, label: str) -> Any:
     """The check box of the parameter with this label."""
-    return page.locator(f".ptxlab-parameters .widget-checkbox:has-text('{label}') input")
+    return parameter(page, label).locator("input[type=checkbox]")
+
+
+def told(page: Any) -> list[str]:
+    """What is said below controls that have followed, or did not take what was typed."""
+    return [words for words in page.locator(f"{EXPLORER} .pl-told").all_text_contents() if words]
 
 
 def type_number(page: Any, label: str, value: int) -> None:
@@ -134,13 +134,11 @@ def choose(page: Any, label: str, option: str) -> None:
 
 
 def type_on_slider(page: Any, label: str, value: int) -> None:
-    """Types a number into the readout of a slider; nobody waits for the answer."""
-    readout(page, label).click()
-    page.keyboard.press("Control+A")
-    page.keyboard.type(str(value))
-    page.keyboard.press("Enter")
+    """Types a number into the field of a slider; nobody waits for the answer."""
+    control(page, label).fill(str(value))
+    control(page, label).press("Enter")
 
 
 def until(page: Any, state: str) -> None:
     """Waits until the explorer's page is in a state."""
-    page.wait_for_function(f"document.querySelector('{EXPLORER}').dataset.state === '{state}'")
+    page.wait_for_function(f"document.querySelector('{EXPLORER}')?.dataset.state === '{state}'")

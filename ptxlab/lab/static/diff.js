@@ -28,34 +28,38 @@ const FOLD = 3; // unchanged lines kept around a change
  * further copies of a change, with a star, fold. */
 const isChange = ([kind]) => kind === "c" || kind === "+" || kind === "-";
 
-/** Whether there is anything to show of a comparison. */
-export const differs = (rows) => !!rows?.some((r) => isChange([r[0].at(-1)]));
+/** How many rows of a comparison show a change. */
+export const changesIn = (rows) => (rows || []).filter((r) => isChange([r[0].at(-1)])).length;
 
 /**
  * The diff as a table; `sides` is 2 for side by side, 1 for unified. Long unchanged runs and declarations fold behind a
  * button. `starts` are the first rows of each run of changes. `wrote(a, b)` is the line of source that wrote a changed line
- * of the old or the new text, {place, html}: it stands before what it wrote.
+ * of the old or the new text, {place, html}: it stands before what it wrote. `numbers` are the lines' own numbers, of both.
  */
-function diffTable(rows, old, now, sides, wrote) {
+function diffTable(rows, old, now, sides, wrote, numbers) {
   const near = rows.map(() => false);
   rows.forEach((r, k) => {
     if (isChange(r))
       for (let n = Math.max(0, k - FOLD); n <= Math.min(rows.length - 1, k + FOLD); n++)
         near[n] = !".*".includes(rows[n][0][0]) || n === k;
   });
-  const cell = (sign, text, no, ranges) => {
+  const cell = (sign, text, no, ranges, own) => {
     const source = h("td.pl-src");
     source.innerHTML = text ?? "";
     if (ranges && ranges.length) markRanges(source, ranges);
     source.innerHTML = laid(source.innerHTML);
-    return [h("td.pl-no", null, no === null ? "" : String(no + 1)), h("td.pl-sign", null, sign), source];
+    return [
+      h("td.pl-no", null, no === null ? "" : String(own ? own[no] || "" : no + 1)),
+      h("td.pl-sign", null, sign),
+      source,
+    ];
   };
   const line = (css, ...cells) => h(`tr.${css}`, null, ...cells);
   const build = ([given, a, b, left, right]) => {
     const k = given.at(-1);
     const css = { c: "pl-chg", "+": "pl-add", "-": "pl-del" }[k] || "pl-same";
-    const l = () => cell(a === null ? "" : k === "c" ? "−" : SIGNS[k], a === null ? "" : old[a], a, left);
-    const r = () => cell(b === null ? "" : k === "c" ? "+" : SIGNS[k], b === null ? "" : now[b], b, right);
+    const l = () => cell(a === null ? "" : k === "c" ? "−" : SIGNS[k], a === null ? "" : old[a], a, left, numbers[0]);
+    const r = () => cell(b === null ? "" : k === "c" ? "+" : SIGNS[k], b === null ? "" : now[b], b, right, numbers[1]);
     if (sides === 2) {
       const tr = line(css, ...l(), ...r());
       if (a === null) tr.classList.add("pl-right");
@@ -93,11 +97,13 @@ function diffTable(rows, old, now, sides, wrote) {
           { colSpan: 3 * sides },
           h(
             "button.pl-quiet",
-            { onclick: () => fold.replaceWith(...hidden.flatMap(build)) },
+            { onclick: () => fold.replaceWith(...fold.folded()) },
             `⋯ ${says.filter(Boolean).join(", ")}`,
           ),
         ),
       );
+      let made = null;
+      fold.folded = () => (made ??= hidden.flatMap(build));
       body.append(fold);
       k = end - 1;
       continue;
@@ -121,7 +127,7 @@ function diffTable(rows, old, now, sides, wrote) {
   return { el: h(`table.pl-diff.pl-sides-${sides}`, null, columns, body), starts };
 }
 
-/** The pane of a diff with its buttons: from change to change, also by the keys n and p (or F7 and Shift+F7). `onselect(line)`
+/** The pane of a diff with its buttons: from change to change, also by the keys n and p. `onselect(line)`
  * hears of a line of the new text that is pressed. */
 export function makeDiffPane(onselect) {
   const body = h("div.pl-lines.pl-diff-holder", {
@@ -147,7 +153,8 @@ export function makeDiffPane(onselect) {
     current = 0, // among the lines that are shown
     drawn = [];
 
-  const lines = () => [...body.querySelectorAll("tr:not(.pl-fold)")];
+  /** All lines, those that are folded too. */
+  const lines = () => [...body.querySelectorAll("tr")].flatMap((tr) => tr.folded?.() || [tr]);
   const seek = (target) => target && (body.scrollTop = target.offsetTop - body.clientHeight / 4);
 
   function go(to) {
@@ -162,7 +169,7 @@ export function makeDiffPane(onselect) {
     seek(target);
   }
   body.addEventListener("keydown", (e) => {
-    const step = e.key === "n" || (e.key === "F7" && !e.shiftKey) ? 1 : e.key === "p" || e.key === "F7" ? -1 : 0;
+    const step = e.key === "n" ? 1 : e.key === "p" ? -1 : 0;
     if (e.key === "Escape") onselect(null);
     if (!step || e.ctrlKey || e.metaKey || e.altKey) return;
     e.preventDefault();
@@ -179,12 +186,20 @@ export function makeDiffPane(onselect) {
     tools,
     lines: () => lines().map((tr) => tr.textContent.replace(/[<&]/g, (c) => (c === "<" ? "&lt;" : "&amp;"))),
     current: () => current,
-    /** Goes to a line among those that are shown. */
+    /** Goes to the next change, or to the one before (-1). */
+    step: (by) => go(at + by),
+    /** Goes to a line, and opens the fold that it is in. */
     go(line) {
       current = line;
       for (const old of body.querySelectorAll(".pl-current")) old.classList.remove("pl-current");
-      lines()[line - 1].classList.add("pl-current");
-      seek(lines()[line - 1]);
+      const found = lines()[line - 1];
+      if (!found.isConnected)
+        [...body.querySelectorAll(".pl-fold")]
+          .find((f) => f.folded().includes(found))
+          .querySelector("button")
+          .click();
+      found.classList.add("pl-current");
+      seek(found);
     },
     /** Selects lines of the new text; whether the first can be seen. */
     select(chosen, scroll) {
@@ -194,17 +209,18 @@ export function makeDiffPane(onselect) {
       if (first && scroll) seek(first);
       return !!first;
     },
-    /** Shows a comparison, opened at its first change; `otherwise` are the words where nothing changed. */
-    show(rows, old, now, sides, otherwise, wrote = () => null) {
+    /** Shows a comparison, opened at its first change; `otherwise` are the words where nothing changed.
+     * @param {(a: any, b: any) => any} [wrote] */
+    show(rows, old, now, sides, otherwise, wrote = () => null, numbers = []) {
       tools.hidden = !starts.length;
       if (drawn[0] === rows && drawn[1] === sides && drawn[2] === now && rows) return;
       drawn = [rows, sides, now];
       current = 0;
-      if (!differs(rows)) {
+      if (!changesIn(rows)) {
         starts = [];
         body.replaceChildren(h("p.pl-blank", null, otherwise));
       } else {
-        const table = diffTable(rows, old, now, sides, wrote);
+        const table = diffTable(rows, old, now, sides, wrote, numbers);
         starts = table.starts;
         body.replaceChildren(table.el);
       }

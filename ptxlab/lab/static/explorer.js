@@ -5,7 +5,7 @@
 import "./keys.js";
 import { choice, contain, h, makeTooltip, markLive } from "./dom.js";
 import { makeAnswers, received } from "./answers.js";
-import { makeDock, nameSliders, sayClamped, sayFollowed } from "./control_labels.js";
+import { makeControls } from "./controls.js";
 import { makePane } from "./pane.js";
 import { hoverDocs, hoverSass } from "./code_hover.js";
 import { makeStrip } from "./summary_strip.js";
@@ -71,15 +71,17 @@ function render({ model, el }) {
       })),
   );
   const problem = makeProblem(answers, panes, views.showCode, asks);
-  const below = makeBelow(root, views.el),
-    dock = makeDock(root);
+  const below = makeBelow(root, views.el);
+  const controls = makeControls(
+    model,
+    () => status.update(),
+    () => model.send({ kind: "undo" }),
+  );
   const results = makeResults(
     answers,
     () => links,
     (row) => {
-      if (row === model.get("row")) return;
-      model.set("row", row);
-      model.save_changes();
+      if (row !== controls.value("row")) controls.send({ row });
     },
     findings,
     problem.el,
@@ -110,6 +112,7 @@ function render({ model, el }) {
     undo = asks("↶ Undo", "back to what the controls said before", () => ({ kind: "undo" })),
     against = h("span.pl-against", { hidden: true }, changed, undo);
   const found = h("b.pl-found");
+  const foot = h("footer.pl-foot", null, h("b", null, "Selected"), links.picked, links.debug);
   const baselines = choice(
     "compared with",
     [
@@ -127,14 +130,14 @@ function render({ model, el }) {
   model.on("change:against", compares);
   baselines.hidden = model.get("status").state === "saved";
   const seq = () => model.get("status").seq;
-  const status = makeStatus(model, paintStatus, () =>
+  const status = makeStatus(model, controls.heard, paintStatus, () =>
     FOLLOWED.every((part) => !data(part) || data(part).seq === seq()),
   );
   const adjusted = h("span.pl-fold-note");
   const adjust = () => {
-    adjusted.textContent = adjusted.title = Object.values(model.get("notes") || {}).join("; ");
+    adjusted.textContent = adjusted.title = Object.values(model.get("values").notes).join("; ");
   };
-  model.on("change:notes", adjust);
+  model.on("change:values", adjust);
   adjust();
   root.append(
     h(
@@ -153,14 +156,16 @@ function render({ model, el }) {
       share,
     ),
     lesson.el,
+    controls.el,
+    controls.button,
+    controls.own,
     strip,
     views.el,
     results.el,
-    h("footer.pl-foot", null, h("b", null, "Selected"), links.picked, links.debug),
+    foot,
   );
   el.append(root);
   markLive(el);
-  const helpers = [nameSliders(el), sayClamped(el), sayFollowed(el, model)];
 
   // -- code
 
@@ -195,7 +200,7 @@ function render({ model, el }) {
   function paintStrip() {
     const measures = data("measures");
     if (!measures) return;
-    if (measures.seq === seq()) paintChange(measures.moved);
+    if (measures.seq === seq() && controls.heard()) paintChange(measures.moved);
     contain(strip, figures(measures.list, ["changed", "building", "running"].includes(root.dataset.state)));
   }
 
@@ -205,7 +210,7 @@ function render({ model, el }) {
     changed.textContent = changed.title = moved
       .map(([label, was, now]) => `${label === "kernel" ? "" : `${label} `}${was} → ${now}`)
       .join(", ");
-    dock.mark(moved);
+    controls.mark(moved);
   }
 
   /** The accesses of the finding that is open, numbered at their lines. */
@@ -215,6 +220,32 @@ function render({ model, el }) {
     ptx.sign(signsOf(finding));
     python.sign(signsOf(finding, rowsOf));
     found.textContent = n ? `✗ ${n} finding${n > 1 ? "s" : ""}` : "";
+  }
+
+  // -- keys
+
+  const stops = "button, input, select, textarea, [tabindex='0']";
+  /** Where the keyboard can go in a part. */
+  const focusable = (part) =>
+    [...part.querySelectorAll(stops)].filter(
+      (e) => e.checkVisibility({ visibilityProperty: true }) && !e.matches(":disabled"),
+    );
+
+  /** F6 goes to the next part of the page, F7 to the next change of the code, F8 to the next finding; with Shift back. */
+  function keys(e) {
+    const by = e.shiftKey ? -1 : 1;
+    if (e.ctrlKey || e.metaKey || e.altKey || !["F6", "F7", "F8"].includes(e.key)) return;
+    e.preventDefault();
+    if (e.key === "F7") return views.compares() && views.diff.step(by);
+    if (e.key === "F8") {
+      results.tabs.pick("findings");
+      return findings.step(by);
+    }
+    const parts = [controls.el, controls.own, strip, views.el, results.el, foot].filter(
+        (part) => focusable(part).length,
+      ),
+      at = parts.findIndex((part) => part.contains(document.activeElement));
+    focusable(parts.at((Math.max(at, by < 0 ? 0 : -1) + by) % parts.length))[0].focus();
   }
 
   // -- what is out of date
@@ -245,11 +276,13 @@ function render({ model, el }) {
       );
   }
 
-  function paintStatus(state, now, moved) {
+  function paintStatus(state, now) {
     const busy = state === "changed" || state === "building" || state === "running";
     root.classList.toggle("pl-busy", busy);
     const other = root.dataset.state !== state;
-    if (state === "changed" && moved.length) paintChange(moved);
+    const changes = state === "changed" ? controls.changes() : [];
+    if (changes.length) paintChange(changes);
+    controls.enable(state !== "saved" && state !== "gone");
     if (other) results.tell(state);
     root.dataset.state = state;
     if (other) paintStrip();
@@ -283,6 +316,7 @@ function render({ model, el }) {
     for (const pane of Object.values(panes)) pane.settle();
   };
   const nothing = () => {}; // of its own
+  root.addEventListener("keydown", keys);
   const paintState = () => {
     markStale();
     results.paintState();
@@ -318,12 +352,12 @@ function render({ model, el }) {
     themes.disconnect();
     status.stop();
     below.stop();
-    dock.stop();
+    controls.stop();
     clearTimeout(dims);
     model.off("msg:custom", hear);
     model.off("change:against", compares);
-    model.off("change:notes", adjust);
-    for (const stop of [...helpers, frames.stop]) stop();
+    model.off("change:values", adjust);
+    frames.stop();
   };
 }
 

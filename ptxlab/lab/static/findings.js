@@ -69,6 +69,12 @@ export function makeFindings(go, opened, sourceOf, debug = null) {
   return {
     el,
     pick,
+    /** Opens the next entry, or the one before (-1), and goes to its first access. */
+    step(by) {
+      if (!all.length) return;
+      pick((current + by + all.length) % all.length);
+      if (all[current].parties.length) go(all[current].parties[0]);
+    },
     /** The entry that is open; undefined where there is none. */
     now: () => all[current],
     /** `names` are the checks that looked, where they are known; `fault`: whether the first finding stopped the kernel. */

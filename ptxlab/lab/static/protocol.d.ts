@@ -309,12 +309,30 @@ interface Status {
   text: string;
   busy: boolean;
   failed?: boolean;
-  asked: Record<string, [string, any]>;
   times?: Record<string, number>;
   done?: number;
   blocks?: number;
   seconds?: number;
   estimate?: number | null;
+}
+
+interface Control {
+  name: string;
+  label: string;
+  kind: "check" | "choice" | "number" | "powers" | "size" | "slider" | "text";
+  says: string;
+  group: string;
+  options?: [string, any][];
+  min?: number;
+  max?: number;
+  step?: number;
+}
+
+interface Values {
+  seq?: number;
+  given: Record<string, any>;
+  notes: Record<string, string>;
+  unused: string[];
 }
 
 interface Parts {
@@ -354,4 +372,10 @@ interface Debug {
   party?: number;
 }
 
-type Message = Act | Edit | Next | Debug;
+interface Given {
+  kind: "set";
+  seq: number;
+  values: Record<string, any>;
+}
+
+type Message = Act | Edit | Next | Debug | Given;

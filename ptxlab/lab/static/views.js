@@ -3,7 +3,7 @@
 
 import { choice, h } from "./dom.js";
 import { fileOf } from "./pane.js";
-import { differs, makeDiffPane } from "./diff.js";
+import { changesIn, makeDiffPane } from "./diff.js";
 import { addFinder } from "./find.js";
 
 /** `panes` are {ptx, python, sass}; `onselect(line)` hears of a PTX line that is pressed in the diff.
@@ -94,12 +94,11 @@ export function makeViews(model, { data, code, fresh }, { ptx, python, sass }, o
   const main = () => ({ ptx, sass, python })[language];
   addFinder(bar, el, () => (diffs() ? diff : main()));
 
-  /** Whether this is a saved page without machine code: nobody can be asked for it. */
-  const without = () => model.get("status").state === "saved" && !data("sass");
+  const saved = () => model.get("status").state === "saved"; // nobody can be asked for anything
 
   const diffs = () =>
     view === "diff" ||
-    (view === "auto" && wholeOf !== code()?.seq && !!data("diff")?.title && differs(data("diff").rows));
+    (view === "auto" && wholeOf !== code()?.seq && !!data("diff")?.title && changesIn(data("diff").rows) > 0);
 
   function show() {
     if (language === "python" && !code()?.python) return languages.pick("ptx");
@@ -111,7 +110,7 @@ export function makeViews(model, { data, code, fresh }, { ptx, python, sass }, o
     diff.el.hidden = !compares;
     diff.tools.hidden = true;
     button("python").hidden = !code()?.python;
-    button("sass").hidden = without();
+    button("sass").hidden = saved() && !data("sass");
     for (const pane of [ptx, python, sass]) pane.el.hidden = !seen.includes(pane);
     panes.dataset.count = two && code()?.python ? "2" : "1";
     if (compares) showDiff(two ? 2 : 1);
@@ -135,7 +134,7 @@ export function makeViews(model, { data, code, fresh }, { ptx, python, sass }, o
       base = data("base"),
       c = code();
     if (!d || !base || !c) return;
-    const same = d.title ? ` Only the parameters differ: ${d.title}.` : " Change a parameter.";
+    const same = d.title ? ` Only the parameters differ: ${d.title}.` : saved() ? "" : " Change a parameter.";
     if (language === "ptx")
       diff.show(
         d.rows,
@@ -152,10 +151,13 @@ export function makeViews(model, { data, code, fresh }, { ptx, python, sass }, o
         c.python?.lines,
         sides,
         d.python ? `The same Python wrote both.${same}` : "There is no Python to compare.",
+        undefined,
+        [base.python?.numbers, c.python?.numbers],
       );
     else {
       const value = fresh("sass_diff"),
-        now = fresh("sass");
+        now = fresh("sass"),
+        lines = new Map((now?.links || []).map(([line, row]) => [row, line])); // of PTX
       const why =
         now && now.state !== "ok"
           ? now.note
@@ -168,6 +170,7 @@ export function makeViews(model, { data, code, fresh }, { ptx, python, sass }, o
         now?.lines,
         sides,
         value ? `The assembler made the same machine code of both.${same}` : why,
+        (_, b) => (b === null || !lines.has(b + 1) ? null : writers(base, c)(null, lines.get(b + 1) - 1)),
       );
     }
     paintNote();
@@ -183,7 +186,10 @@ export function makeViews(model, { data, code, fresh }, { ptx, python, sass }, o
     const d = data("diff");
     if (!d) return note.replaceChildren();
     const machine = fresh("sass_diff"),
-      part = !diffs() || language === "ptx" ? d : language === "python" ? d.python : machine;
+      of = { ptx: d, python: d.python, sass: machine };
+    for (const key of ["ptx", "python", "sass"])
+      button(key).dataset.changes = String((d.title && changesIn(of[key]?.rows)) || "");
+    const part = !diffs() || language === "ptx" ? d : language === "python" ? d.python : machine;
     const says = [
       part?.renamed ? `${part.renamed} only renumbered` : "",
       part === d && d.declarations ? `${d.declarations} declaration${d.declarations > 1 ? "s" : ""}` : "",
