@@ -32,7 +32,7 @@ class View(anywidget.AnyWidget):
     sass_diff = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
     problem = traitlets.Any(None, allow_none=True).tag(sync=True)
     status = traitlets.Dict({"state": "building", "text": "", "busy": True, "seq": 0}).tag(sync=True)
-    controls = traitlets.List([]).tag(sync=True)
+    controls: Any = traitlets.List([]).tag(sync=True)
     values: Any = traitlets.Dict({"seq": 0, "given": {}, "notes": {}, "unused": []}).tag(sync=True)
     wants_sass = traitlets.Bool(False).tag(sync=True)
     against = traitlets.Enum(("previous", "pinned"), "previous").tag(sync=True)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import ptxlab as pl
-from ptxlab.lab import explorer_views, interrupts
+from ptxlab.lab import interrupts
 from ptxlab.lab.debugger import Debugger
 from ptxlab.lab.editing import Editor
 
@@ -119,12 +119,7 @@ def test_the_debugger_opens_at_the_line_and_the_tile(explorer: Any) -> None:
     line = line_of(explorer, "ex2.approx")
     explorer.debug(line, 3, 5)
     debugger = opened(explorer, Debugger)
-    assert {name: debugger.info[name] for name in ("at", "nth", "of", "start")} == {
-        "at": [line],
-        "nth": 3,
-        "of": 5,
-        "start": [0, 0],
-    }
+    assert [debugger.info[name] for name in ("at", "nth", "of", "start")] == [[line], 3, 5, [0, 0]]
     explorer._below.clear()
     assert explorer._below.widget is None
 
@@ -182,8 +177,7 @@ def test_what_is_not_run_says_so_in_place_of_the_debugger() -> None:
     explorer.debug()
     import ipywidgets
 
-    shown = opened(explorer, ipywidgets.HTML)
-    assert shown.value == (
+    assert opened(explorer, ipywidgets.HTML).value == (
         "<pre>Not run: give it a grid, a block and arguments, as in pl.explore(kernel, grid, block, x, y, n).</pre>"
     )
 
@@ -202,27 +196,3 @@ def test_a_page_holds_all_that_is_shown(explorer: Any, tmp_path: Path) -> None:
     assert len(parts["state"]["kernel"]["m"]) == 5
     assert parts["values"]["given"]["seq_q"] == 5
     assert "http" not in re.sub(r"http://www\.w3\.org/\S+", "", page)
-
-
-@pytest.mark.rest
-def test_a_page_is_shared_with_the_machine_code_that_is_being_made(
-    explorer: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pages: list[bytes] = []
-    monkeypatch.setattr(explorer.view, "send", lambda message, buffers: pages.extend(buffers))
-    disassembled = explorer_views.sass
-
-    def slowly(*args: Any) -> Any:
-        time.sleep(0.5)
-        return disassembled(*args)
-
-    monkeypatch.setattr(explorer_views, "sass", slowly)
-    explorer.view.wants_sass = True
-    explorer._share()
-    assert not pages, "it is being made"
-    deadline = time.monotonic() + 60
-    while not pages:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    assert explorer.view.sass["seq"] == explorer.view.code["seq"]
-    assert pages == [explorer.page().encode()]
