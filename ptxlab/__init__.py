@@ -13,6 +13,7 @@ Importing this loads nothing: each name's module loads when the name is first us
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -104,9 +105,6 @@ _HOMES = {
 _MODULES = ("builder", "course", "drivers", "emulate", "frontends", "gpu", "isa", "kernels", "lab",
             "performance", "reference", "sweeps", "targets", "text")  # fmt: skip
 
-_BUILDER = "Builder Ptr kernel pred bf16 bf16x2 f16 f16x2 f32 f64 s8 s16 s32 s64 u8 u16 u32 u64 b8 b16 b32 b64".split()
-"""Names of `ptxlab.builder` that are looked for here."""
-
 __all__ = [
     "AssemblyError",
     "BuildError",
@@ -178,9 +176,12 @@ def __getattr__(name: str) -> Any:
             value = importlib.import_module(f"ptxlab.{home}")
         value = getattr(value, name) if name in _HOMES else value
     else:
-        private = name.startswith("_")  # asked for by inspect and its kin; nothing is loaded for that
-        says = f"\n  write:  from ptxlab.builder import {name}" if name in _BUILDER else ""
-        if not private and not says:
+        private = name.startswith("_")  # asked for by inspect and its kin; nothing is loaded for that, or for a module
+        if private or importlib.util.find_spec(f"ptxlab.{name}") is not None:
+            says = ""
+        elif name in importlib.import_module("ptxlab.builder").__all__:
+            says = f"\n  write:  from ptxlab.builder import {name}"
+        else:
             says = importlib.import_module("ptxlab.options").meant(name, __all__)
         raise AttributeError(f"module 'ptxlab' has no attribute {name!r}{says}", name=name, obj=sys.modules[__name__])
     globals()[name] = value

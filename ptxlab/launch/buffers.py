@@ -146,7 +146,7 @@ class DeviceBuffer:
 
     def read_back(self) -> None:
         """The host reads it: warns of elements that a launch with initcheck has stored without a value."""
-        of, (start, count) = self.whole, self._bytes
+        of, (start, count) = self.owner, self._bytes
         if of.record is None or of.host:
             return
         lost = (of.record[start : start + count] == WITHOUT).reshape(-1, self.dtype.itemsize).any(axis=1)
@@ -155,7 +155,7 @@ class DeviceBuffer:
             warnings.warn(f"{says}: a kernel stored values there that it had read from unwritten memory", stacklevel=3)
 
     @property
-    def whole(self) -> DeviceBuffer:
+    def owner(self) -> DeviceBuffer:
         """The buffer that this is, or is a slice of."""
         return self._of if isinstance(self, _Slice) else self
 
@@ -233,7 +233,7 @@ class _Slice(DeviceBuffer):
     """A part of a buffer, from byte `start` on."""
 
     def __init__(self, of: DeviceBuffer, start: int, shape: tuple[int, ...]) -> None:
-        self._of: DeviceBuffer = of.whole
+        self._of: DeviceBuffer = of.owner
         self._start: int = start + (of._start if isinstance(of, _Slice) else 0)
         self.shape, self.dtype, self.device, self.name = shape, of.dtype, of.device, of.name
         self.nbytes = math.prod(shape) * self.dtype.itemsize

@@ -398,7 +398,7 @@ def _run_on_cpu(
         params += bytes(-len(params) % p.align)
         memory.arguments[len(params)] = p.name
         params += value
-    buffers, given = [], {b.buffer.whole: b.parameter.name for b in bound if b.buffer is not None}
+    buffers, given = [], {b.buffer.owner: b.parameter.name for b in bound if b.buffer is not None}
     for buffer in cpu_buffers():  # after the arrays, which lie below them
         data = np.zeros(buffer.nbytes, np.uint8) if buffer.freed else buffer.data
         lying = memory.place(buffer.address, data, buffer.name or given.get(buffer, ""), space)

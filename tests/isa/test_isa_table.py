@@ -34,7 +34,7 @@ def test_modifiers_may_stand_in_any_order() -> None:
         ("add.f33", "add needs .type here, one of .u16 .u32 .u64 .s16 .s32 .s64 .u16x2 .s16x2 .f32 .f64 .f16 .f16x2 "
          ".bf16 .bf16x2 .f32x2; found .f33", (4, 3)),
         ("bra.far", "bra does not take .far here", (4, 3)),
-        ("addd.f32", "unknown instruction 'addd'", (0, 4)),
+        ("addd.f32", "unknown instruction 'addd'; did you mean add?", (0, 4)),
     ],
 )  # fmt: skip
 def test_messages(opcode: str, message: str, caret: tuple[int, int]) -> None:
