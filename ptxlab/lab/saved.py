@@ -49,8 +49,9 @@ async function show() {
   const model = { get: (name) => values[name], set() {}, save_changes() {}, send() {}, on() {}, off() {} };
   const sheet = document.createElement("style"), place = document.createElement("div");
   sheet.textContent = style;
+  host.append(sheet, place);
   new Function("model", "el", script)(model, place);
-  host.replaceChildren(sheet, place);
+  for (const other of [...host.children].slice(0, -2)) other.remove();
 }
 new IntersectionObserver((seen, watch) => {
   if (!seen.some((one) => one.isIntersecting)) return;
