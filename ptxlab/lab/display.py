@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ptxlab import figures
 from ptxlab.errors import DeviceFault, PtxlabError, PtxWarning
 from ptxlab.lab import assets, highlight, plots
 from ptxlab.names import source_name
@@ -177,13 +178,13 @@ def _setting(value: Any) -> str:
     return {None: "auto", True: "on", False: "off"}[value] if value is None or isinstance(value, bool) else str(value)
 
 
-def _ran(run: Any, figures: Any) -> dict[str, object]:
+def _ran(run: Any, measured: Any) -> dict[str, object]:
     """The rows of the static copy about the run: where, the figures of the strip, and what was compared and found."""
     if not run or "device" not in run:
         return {"run": run["note"]} if run else {}
     timed = f", {run['seconds'] * 1e3:.3g} ms" if run["device"] == "GPU" else ""  # the CPU's time says nothing of a GPU
     rows: dict[str, object] = {"run": run["device"] + timed}
-    rows |= {m["label"]: f"{m['now']}, {m['note']}".rstrip(", ") for m in figures if m["now"] is not None}
+    rows |= {m["label"]: f"{m['now']}, {m['note']}".rstrip(", ") for m in measured if m["now"] is not None}
     for way in run["ways"]:
         found = way["note"] or f"max {_number(way['max'])}, mean {_number(way['mean'])}"
         rows[f"{way['label']} against {way['against']}"] = found
@@ -195,16 +196,16 @@ def _pictures(run: Any, state: Any) -> Iterator[str]:
     """The error and the online softmax of the static copy."""
     if run and (found := run["map"]):
         ratio = np.frombuffer(found["values"], np.float32).reshape(found["rows"], found["cols"])
-        figure = plots.new_figure(None, (3.2, 2.8))
+        figure = figures.new_figure(None, (3.2, 2.8))
         plots.draw_error(figure, ratio, found["row_name"], (found["seq"], found["dim"]))
-        yield plots.image(figure, "error of the output over its tolerance")
+        yield figures.image(figure, "error of the output over its tolerance")
     if state and "note" not in state:
         kernel, exact = (
             np.array([state[who][name] for name, *_ in plots.SERIES], np.float64).T for who in ("kernel", "numpy")
         )
-        figure = plots.new_figure(None, (4.6, 3.4))
+        figure = figures.new_figure(None, (4.6, 3.4))
         plots.draw_state(figure, kernel, exact, state["unit"], joined=not state.get("parts"))
-        yield plots.image(figure, "m, l and rescale of the online softmax")
+        yield figures.image(figure, "m, l and rescale of the online softmax")
 
 
 def _counted(run: Any) -> str:

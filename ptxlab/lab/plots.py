@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import base64
-import functools
-import html
-import io
 from typing import Any
 
 import numpy as np
 
 from ptxlab import kernels
 from ptxlab.errors import LaunchError
+from ptxlab.figures import COLOURS, ink_colour, new_figure
 from ptxlab.lab import merge_plot
 from ptxlab.options import complete
 
-DARK = (
-    '<style>[data-jp-theme-light="false"] .ptxlab-figure img { filter: invert(0.92) hue-rotate(180deg); }'
-    " .ptxlab-figure img { max-width: 100%; height: auto; }</style>"
-)
-"""What turns the picture of a figure into one for a dark page."""
 DECADES = 4
 """The colours of an error cover 1e-4 of the tolerance up to the tolerance; beyond it stands a cross."""
-SERIES = (("m", "running maximum m", "#0b5cad"), ("l", "running sum l", "#b04a00"), ("rescale", "rescale", "#0b6e63"))
+SERIES = tuple(zip(("m", "l", "rescale"), ("running maximum m", "running sum l", "rescale"), COLOURS, strict=False))
 """The numbers of a state, their names and colours."""
 FLAT = 1e-5
 """A series that varies by less than this share of its size is a constant with rounding errors."""
@@ -197,43 +189,3 @@ def _rung_colour(kernel: str) -> str:
     """A colour of its own for each rung, the same in every picture."""
     found = [name for name in kernels.names() if kernel.startswith(f"{name}_")]  # decode, and decode_gqa, say
     return f"C{kernels.names().index(max(found, key=len)) % 10}" if found else "C0"
-
-
-def ink_colour() -> str:
-    """The colour of text in the style that is set: dark on white, or light with `plt.style.use("dark_background")`."""
-    import matplotlib
-
-    return str(matplotlib.rcParams["text.color"])
-
-
-def new_figure(figure: Any, size: tuple[float, float]) -> Any:
-    """The figure given, or a new one; pyplot's list of open figures is left alone."""
-    return figure if figure is not None else _kept_figure()(figsize=size, layout="constrained")
-
-
-@functools.cache
-def _kept_figure() -> Any:
-    """A matplotlib Figure that shows itself in a notebook whether or not pyplot is in use there, in JupyterLab's dark
-    theme too: there the picture's light and dark change places, and its hues stay."""
-    from matplotlib.colors import to_rgb
-    from matplotlib.figure import Figure
-
-    class KeptFigure(Figure):
-        def _repr_html_(self) -> str | None:
-            if sum(to_rgb(self.get_facecolor())) < 1.5:
-                return None  # drawn for a dark page: the picture itself will do
-            title = self.get_suptitle() or " ".join(filter(None, (axis.get_title() for axis in self.axes)))
-            return f'<div class="ptxlab-figure">{DARK}{image(self, title or "figure")}</div>'
-
-        def _repr_png_(self) -> bytes:
-            picture = io.BytesIO()
-            self.savefig(picture, format="png")
-            return picture.getvalue()
-
-    return KeptFigure
-
-
-def image(figure: Any, alt: str) -> str:
-    """A figure as an `<img>` with the picture in it."""
-    source = f"data:image/png;base64,{base64.b64encode(figure._repr_png_()).decode()}"
-    return f'<img alt="{html.escape(alt)}" width="{int(figure.get_figwidth() * figure.dpi)}" src="{source}">'

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ptxlab.errors import LaunchError
+from ptxlab.figures import COLOURS, MARKS, ink_colour, new_figure
 from ptxlab.lab import protocol
 from ptxlab.options import complete
 from ptxlab.performance.peaks import Peaks, array_bytes, peaks
@@ -179,9 +180,6 @@ def _from_shapes(result: Any) -> int | None:
 
 # -- the figure --------------------------------------------------------------------------------------------------------
 
-COLOURS = ("#0b5cad", "#b04a00", "#0b6e63", "#7a35c9", "#b3254a", "#5b6570")
-MARKERS = ("o", "s", "^", "D", "v", "P")
-
 
 @complete("pl.plot_roofline(pl.attention(q, k, v, counters=True))")
 def plot_roofline(results: Any, *, gpu: str | None = None, arch: str | None = None, figure: Any = None) -> Any:
@@ -200,8 +198,6 @@ def plot_roofline(results: Any, *, gpu: str | None = None, arch: str | None = No
     figure
         A matplotlib Figure to draw into; by default a new one, which is returned.
     """
-    from ptxlab.lab.plots import ink_colour, new_figure
-
     given = list(results) if isinstance(results, Sequence) else [results]
     roofs = [r if isinstance(r, Roof) else roof(r, gpu, arch) for r in given]
     if not roofs:
@@ -230,7 +226,7 @@ def plot_roofline(results: Any, *, gpu: str | None = None, arch: str | None = No
         axis.annotate(says, at, xytext=(0, 4), **along, **small)
     said: set[float] = set()
     for n, r in enumerate(roofs):
-        style = {"color": COLOURS[n % len(COLOURS)], "marker": MARKERS[n % len(MARKERS)], "linestyle": "none"}
+        style = {"color": COLOURS[n % len(COLOURS)], "marker": MARKS[n % len(MARKS)], "linestyle": "none"}
         modelled = [(x, y) for origin, _, x, y in r.points() if origin == "modelled"]
         measured = [(x, y) for origin, _, x, y in r.points() if origin == "measured"]
         if modelled and r.busy < r.peaks.sms:  # the roof of the multiprocessors that have a block
