@@ -82,13 +82,14 @@ class Diff:
         from ptxlab.lab import display, highlight
 
         css = {"-": "pl-del", "+": "pl-add"}
+        old, new = (highlight.ptx_lines("\n".join(lines)) for lines in (self.old, self.new))
         out = [
             f'<span class="{css[sign]}">{sign} {line}</span>'
             if sign in css
             else f"  {line}"
             if sign
             else '<span class="c">  ⋯</span>'
-            for sign, line in self.signed(*(highlight.ptx_lines("\n".join(lines)) for lines in (self.old, self.new)))
+            for sign, line in self.signed(old, new)
         ]
         names = f"{display.text(self.old_name)} → {display.text(self.new_name)}"
         head = display.head([f"<b>{display.text(self.summary)}</b>", f"<span>{names}</span>"])

@@ -162,13 +162,13 @@ class Attention(Subject):
     def state(self, built: Any, values: Values, ran: Ran, head: tuple[int, int], row: int) -> dict[str, Any]:
         """The kernel is run once more in its probing build; of a decode kernel the parts that it keeps apart."""
         decodes, keys = self.spec.phase == "decode", values["seq_k"]
-        at = (head[0], row) if decodes else (*head, row)
+        b, h, _ = here = (0, row, 0) if decodes else (*head, row)
+        at, sequence = ((head[0], row), head[0]) if decodes else (here, 0)
         out = self.solved(built, values, ran.kept, device=ran.run.device, state=[at])
         assert out.state is not None
-        (b, h, _), sequence = here = (0, row, 0) if decodes else at, head[0] if decodes else 0
         (q, k, v), how = out.problem.cases(built)[sequence]
         mods, kv_head = out.problem.changes(sequence), h // (q.shape[1] // k.shape[1])
-        scores, sees = row_scores(q[here[0]], k[b, kv_head], how.get("causal", False), here[0], q.shape[2], mods)
+        scores, sees = row_scores(q[here], k[b, kv_head], how.get("causal", False), here, q.shape[2], mods)
         tile, unit = self.parts(built, out)
         label = f"{place(*head, ran.kept[0].shape)}row {row}"
         if decodes:
@@ -242,8 +242,9 @@ class Prefill(Attention):
         """By `pl.attention`."""
         from ptxlab.attention.prefill import attention
 
+        q, k, v = inputs
         causal, mods = bool(values["causal"]), variant_controls.mods(values)
-        return attention(*inputs, kernel=built, causal=causal, **mods, **options)
+        return attention(q, k, v, kernel=built, causal=causal, **mods, **options)
 
     def block_of(self, built: Any, values: Values, head: tuple[int, int], row: int) -> int:
         """Where the kernel's own grid has the row."""
