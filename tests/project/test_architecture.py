@@ -48,7 +48,7 @@ PACKAGES: dict[str, set[str]] = {
     "reference": set(),
     "figures": set(),
     "static": {"text", "emulate", "gpu", "kernels"},
-    "performance": {"static", "emulate", "isa", "text"},
+    "performance": {"static", "emulate", "isa", "text", "reference"},
     "attention": {"emulate", "builder", "kernels", "launch", "reference", "gpu", "static", "performance"},
     "sweeps": {"kernels", "launch", "reference", "attention", "static", "gpu", "performance", "figures"},
     "lab": EVERYTHING - {"course"},
