@@ -147,7 +147,8 @@ function render({ model, el }) {
   const warps = h("select", { "aria-label": "warp", onchange: () => load(`${blocks.value}:${warps.value}`) });
   const scrubber = makeScrubber((step) => seek(step));
   const ptx = makePane("PTX", () => {});
-  addFinder(ptx.el.querySelector("header"), ptx.el, () => ptx);
+  // not in a notebook's copy, which is kept small
+  if (typeof addFinder === "function") addFinder(ptx.el.querySelector("header"), ptx.el, () => ptx);
   const table = makeRegisterTable(registers, names, (r) => pick(r));
   const access = makeAccessCard(info.windows);
   const timeline = info.timeline ? makeTimeline(info.timeline, (block, warp, step) => goTo(block, warp, step)) : null;
