@@ -33,8 +33,9 @@ def fitting(known: Known | Callable[[], Known], got: Array, only: Any, rtol: flo
 
 
 class Said(NamedTuple):
-    """A prediction: what was said, what the machine found, the tolerance, and what known mistakes say."""
+    """A prediction: of what, what was said, what the machine found, the tolerance, and what known mistakes say."""
 
+    args: tuple[Any, ...]
     found: Any
     truth: Any
     rtol: float

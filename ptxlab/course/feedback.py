@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from ptxlab.course import own
+from ptxlab.course import one_change, own
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
 from ptxlab.course.hints import advised
@@ -105,7 +105,7 @@ def check(exercise: str, answer: Any, *, hints: bool = True) -> Feedback:
         return Feedback(str(exercise), False, (str(UnknownExercise.of(exercise)),))
     what = find(exercise)
     g = graded_by(what, answer)
-    found = g.feedback()
+    found = explained(what, answer, g)
     try:
         found, stuck = advised(what, answer, found, g.tried, hints)
     except (PtxlabError, OSError) as error:  # a folder that cannot be written, a file that is damaged
@@ -144,9 +144,20 @@ def judge(exercise: Exercise, answer: Any, *, seed: int = STUDY_SEED, graded: bo
     return graded_by(exercise, answer, seed=seed, every=graded).feedback()
 
 
-def graded_by(exercise: Exercise, answer: Any, *, seed: int = STUDY_SEED, every: bool = False) -> Grading:
-    """An answer after its checks. every: they go on after the first mistake, as for a mark."""
-    g = Grading(exercise, seed=seed, graded=every)
+def explained(exercise: Exercise, answer: Any, g: Grading) -> Feedback:
+    """What was found, and where no known mistake fits, the one change that would make the answer right."""
+
+    def grade(changed: Any) -> Feedback:
+        return graded_by(exercise, changed, quick=True).feedback()
+
+    return one_change.explained(exercise, answer, g.feedback(), g.asked, grade)
+
+
+def graded_by(
+    exercise: Exercise, answer: Any, *, seed: int = STUDY_SEED, every: bool = False, quick: bool = False
+) -> Grading:
+    """An answer after its checks. every: they go on after the first mistake, as for a mark. quick: see `Grading`."""
+    g = Grading(exercise, seed=seed, graded=every, quick=quick)
     if answer is None or answer is ...:
         says = f"There is no answer yet: the cell must assign `{exercise.answer}`."
         g.part("there is an answer", False, says, sort="broken")

@@ -1,0 +1,405 @@
+"""What one change would make an answer right: its own lines with one operation, number, name or order changed.
+
+Each change is tried on all cases, the hidden ones included. What is said is true of the answer: with this line changed
+and no other it is right. How the line must be is not said.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import inspect
+import itertools
+import linecache
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ptxlab.course.causes import Said
+from ptxlab.course.exercise import Exercise
+from ptxlab.course.values import same
+from ptxlab.course.verdict import Feedback, Part
+
+MOST = 60
+"""Changes that are tried at most where each of them is a launch."""
+FIRST = 10
+"""Changes of a prediction that are tried together with a second one: those with which most cases are right."""
+ONE, TWO = "With one change it would be right in all cases. ", "With two changes it would be right in all cases."
+
+_count = itertools.count(1)
+_OPERATIONS: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
+    ast.Add: (ast.Sub, ast.Mult, ast.BitXor), ast.Sub: (ast.Add,), ast.Mult: (ast.Add, ast.FloorDiv, ast.Div),
+    ast.Div: (ast.Mult, ast.FloorDiv), ast.FloorDiv: (ast.Mod, ast.Mult, ast.Div), ast.Mod: (ast.FloorDiv, ast.BitAnd),
+    ast.BitXor: (ast.Add, ast.BitAnd, ast.BitOr), ast.BitAnd: (ast.BitOr, ast.BitXor, ast.Mod),
+    ast.BitOr: (ast.BitAnd, ast.BitXor), ast.LShift: (ast.RShift, ast.Mult), ast.RShift: (ast.LShift, ast.FloorDiv),
+}  # fmt: skip
+_COMPARISONS: tuple[type[ast.cmpop], ...] = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+_SIGNS: dict[type[ast.operator], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+    ast.BitXor: "^", ast.BitAnd: "&", ast.BitOr: "|", ast.LShift: "<<", ast.RShift: ">>", ast.MatMult: "@",
+}  # fmt: skip
+_EQUALITY = ({ast.Lt, ast.LtE}, {ast.Gt, ast.GtE})
+_CALLS = {"max": ("min",), "min": ("max",), "exp2": ("log2", "exp"), "log2": ("exp2", "log"), "exp": ("log", "exp2"),
+          "log": ("exp", "log2"), "append": ("add",), "rsqrt": ("sqrt",), "sqrt": ("rsqrt",)}  # fmt: skip
+_WORDS = (("row", "col"), ("col", "row"), ("down", "bfly"), ("up", "bfly"), ("cta", "gpu"), ("x4.", "x4.trans."))
+_FACTORS = ("LOG2E", "LN2", "2", "4", "8", "16", "32")
+
+
+Grade = Callable[[Any], Feedback]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change of a program: a question about it, the line, how likely it is (least first), the changed program."""
+
+    says: str
+    line: str
+    rank: int
+    made: Callable[[], str]
+
+
+def explained(exercise: Exercise, answer: Any, found: Feedback, asked: Sequence[Said], grade: Grade) -> Feedback:
+    """Feedback with the one change that would make an answer right, where no known mistake is named."""
+    at, wrong = next(((at, part) for at, part in enumerate(found.parts) if not part.ok), (0, None))
+    if wrong is None or wrong.cause or wrong.sort in ("broken", "cost"):
+        return found
+    says = _of_text(answer, grade) if isinstance(answer, str) else _of_function(exercise, answer, wrong, asked, grade)
+    if not says:
+        return found
+    parts = (*found.parts[:at], replace(wrong, says=(*wrong.says, says), cause=True), *found.parts[at + 1 :])
+    return replace(found, says=(*found.says, says), parts=parts)
+
+
+def _of_function(exercise: Exercise, answer: Any, wrong: Part, asked: Sequence[Said], grade: Grade) -> str:
+    """The sentence for a function of Python, or for a kernel that is one."""
+    function = getattr(answer, "function", answer)
+    space = getattr(function, "__globals__", None)
+    if space is None:
+        return ""
+    try:
+        names = [node.name for node in ast.parse(exercise.starter).body if isinstance(node, ast.FunctionDef)]
+        written = [answer if name == exercise.answer else space.get(name) for name in names]
+        text = "\n".join(textwrap.dedent(inspect.getsource(getattr(one, "function", one))) for one in written)
+        tree = ast.parse(text)
+    except (OSError, TypeError, SyntaxError):  # no function, or one that was typed where no file keeps it
+        return ""
+
+    def bound(text: str) -> Any:
+        name, cell = f"<change {next(_count)}>", dict(space)
+        linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+        exec(compile(text, name, "exec"), cell)
+        linecache.cache.pop(name) if asked else None  # the builder reads the lines again
+        return cell[exercise.answer]
+
+    known = [_lines_of(ast.parse(code)) for code in (exercise.starter, exercise.solution)]
+    endless = any(isinstance(node, ast.While) for node in ast.walk(tree))  # or might be, with a change
+    if asked:
+        changes = lambda code: [] if endless else _ranked(ast.parse(code), code, known, "prediction")
+        return _of_prediction(text, changes, bound, asked) or _growth(exercise, function, asked)
+    tried = set()
+    for change in [] if endless else _ranked(tree, text, known, wrong.sort)[:MOST]:
+        code = change.made()
+        if code not in tried:
+            tried.add(code)
+            try:
+                if grade(bound(code)).ok:
+                    return f"{ONE}{change.says}\n{change.line}"
+            except Exception:  # a change need not make sense
+                continue
+    return ""
+
+
+def _lines_of(tree: ast.Module) -> set[str]:
+    """The lines of a program as Python writes them."""
+    return {line.strip() for line in ast.unparse(tree).splitlines()}
+
+
+def _of_prediction(text: str, changes: Callable[[str], list[Change]], bound: Any, asked: Sequence[Said]) -> str:
+    """The sentence of the one change, or of the two, with which a prediction is right in all cases."""
+
+    def right(code: str) -> int:
+        try:
+            function = bound(code)
+            return sum(same(function(*copy.deepcopy(one.args)), one.truth, one.rtol) for one in asked)
+        except Exception:  # a change need not make sense
+            return -1
+
+    if len({repr(one.truth) for one in asked}) < 2:
+        return ""
+    now, better = sum(same(one.found, one.truth, one.rtol) for one in asked), []
+    for change in changes(text):
+        count = right(change.made())
+        if count == len(asked):
+            return f"{ONE}{change.says}\n{change.line}"
+        better += [(count, change)] if count > now else []
+    for _, first in sorted(better, key=lambda pair: (-pair[0], pair[1].rank))[:FIRST]:
+        for second in changes(first.made()):
+            if right(second.made()) == len(asked):
+                both = dict.fromkeys(f"{one.says}\n{one.line}" for one in (first, second))
+                return "\n".join([TWO, *both])
+    return ""
+
+
+def _growth(exercise: Exercise, function: Any, asked: Sequence[Said]) -> str:
+    """What doubling one of its numbers does to a prediction, and what it does to the truth, where these differ."""
+    if not exercise.solution:
+        return ""
+    cell = dict(function.__globals__)
+    exec(exercise.solution, cell)
+
+    def grown(of: Any, at: int) -> list[float]:
+        """By which factors a number grows with argument `at`."""
+        more = [(*one.args[:at], 2 * one.args[at], *one.args[at + 1 :]) for one in asked]
+        return [
+            round(of(*copy.deepcopy(args)) / of(*copy.deepcopy(one.args)), 6)
+            for args, one in zip(more, asked, strict=True)
+        ]
+
+    for at, name in enumerate(inspect.signature(function).parameters):
+        try:
+            yours, right = grown(function, at), grown(cell[exercise.answer], at)
+        except Exception:  # not a number, or none that can be doubled
+            continue
+        if len(set(yours)) == 1 and all(one != other for one, other in zip(yours, right, strict=True)):
+            often = _times(right[0]) if len(set(right)) == 1 else f"{min(right):.3g} to {max(right):.3g} times as large"
+            return f"With twice the `{name}` the machine's number is {often}, and yours is {_times(yours[0])}."
+    return ""
+
+
+def _times(factor: float) -> str:
+    """By what a number grows, in words."""
+    return "the same" if factor == 1 else f"{factor:g} times as large" if factor > 1 else f"1/{1 / factor:g} of it"
+
+
+def _of_text(answer: str, grade: Any) -> str:
+    """The sentence for PTX text."""
+    for text, says in itertools.islice(_lines(answer.split("\n")), MOST):
+        if grade(text).ok:
+            return f"{ONE}{says}"
+    return ""
+
+
+_OPCODES = {"gt": "ge", "lt": "ge", "le": "ge", "eq": "ge", "add": "mul", "mul": "add", "max": "min", "min": "max",
+            "sub": "add", "mov": "neg"}  # fmt: skip
+
+
+def _lines(lines: list[str]) -> Iterator[tuple[str, str]]:
+    """Changes of PTX text: another word in an opcode, another register, two lines exchanged, a line less."""
+    code = [at for at, line in enumerate(lines) if re.match(r"\s*(@!?%\w+\s+)?[a-z][\w.:]*\s+[%\[{]", line)]
+    plain = {at: lines[at].split("//")[0].rstrip() for at in code}
+    registers = sorted({name for line in plain.values() for name in re.findall(r"%[a-z]\w*\b(?!\.)", line)})
+
+    def changed(at: int, *new: str) -> str:
+        return "\n".join([*lines[:at], *new, *lines[at + max(len(new), 1) :]])
+
+    for at, line in plain.items():
+        for word, other in _OPCODES.items():
+            new = re.sub(rf"^(\s*(?:@!?%\w+\s+)?[a-z0-9.]*?)\b{word}\b", rf"\g<1>{other}", line)
+            if new != line:
+                yield changed(at, new), f"Is `{word}` the right word there?\n{line.strip()}"
+    for at, line in plain.items():
+        yield changed(at), f"What is this line for?\n{line.strip()}"
+    for at, line in plain.items():
+        if at + 1 in plain:
+            both = f"{line.strip()}\n{plain[at + 1].strip()}"
+            yield changed(at, plain[at + 1], line), f"Which of these comes first?\n{both}"
+    for at, line in plain.items():
+        for found in list(re.finditer(r"%[a-z]\w*\b(?!\.)", line))[1:]:
+            for other in registers:
+                new = line[: found.start()] + other + line[found.end() :]
+                yield changed(at, new), f"Is `{found[0]}` the register that is needed there?\n{line.strip()}"
+
+
+def _ranked(tree: ast.Module, text: str, known: Sequence[set[str]], sort: str) -> list[Change]:
+    """Changes of a program, the likely ones first. known: the lines of the starter, and those of the solution; sort: of
+    the wrong part, or "prediction"."""
+    return sorted(_Changes(tree, text, known, sort).of(tree, 0), key=lambda change: change.rank)
+
+
+class _Changes:
+    """The changes of one program."""
+
+    def __init__(self, tree: ast.Module, text: str, known: Sequence[set[str]], sort: str) -> None:
+        nodes = list(ast.walk(tree))
+        self.tree, self.lines, self.known, self.sort = tree, text.splitlines(), known, sort
+        self.index = {id(node): at for at, node in enumerate(nodes)}
+        stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        self.names = sorted(stored | {node.arg for node in nodes if isinstance(node, ast.arg)} - {"k"})
+
+    def with_(self, parent: ast.AST, field: str, at: int | None, new: Any) -> Callable[[], str]:
+        """Makes the program with something else in one place."""
+
+        def made() -> str:
+            program = copy.deepcopy(self.tree)
+            place = list(ast.walk(program))[self.index[id(parent)]]
+            if at is None:
+                setattr(place, field, copy.deepcopy(new))
+            else:
+                getattr(place, field)[at] = copy.deepcopy(new)
+            return ast.unparse(ast.fix_missing_locations(program))
+
+        return made
+
+    def line(self, node: ast.stmt) -> str:
+        return self.lines[node.lineno - 1].split("  #")[0].strip()
+
+    def of(self, parent: ast.AST, own: int, line: str = "") -> Iterator[Change]:
+        """The changes inside of a node. own: what is added to the rank of a change in its line."""
+        for field, value in ast.iter_fields(parent):
+            if isinstance(parent, ast.FunctionDef) and field in ("args", "decorator_list", "returns"):
+                continue
+            if field in ("body", "orelse") and isinstance(value, list):
+                yield from self.block(parent, field, value)
+                continue
+            for at, node in enumerate(value) if isinstance(value, list) else [(None, value)]:
+                if isinstance(node, ast.expr) and not isinstance(getattr(node, "ctx", None), ast.Store):
+                    whole = self.sort == "prediction" or isinstance(parent, ast.stmt | ast.Subscript)
+                    for rank, new, says in _instead(node, self.names, whole):
+                        yield Change(says, line, rank + own, self.with_(parent, field, at, new))
+                if isinstance(node, ast.AST):
+                    yield from self.of(node, own, line)
+
+    def block(self, parent: ast.AST, field: str, body: list[ast.stmt]) -> Iterator[Change]:
+        """The changes of statements that follow each other, and those inside of them."""
+        for at, node in enumerate(body):
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                continue
+            line, plain = self.line(node), ast.unparse(node).splitlines()[0]
+            own = -10 * sum(plain not in lines for lines in self.known)
+            yield from self.of(node, own, line)
+            for rank, says, lines, new in self.moved(node, line, body[at + 1 :]):
+                yield Change(
+                    says, lines, rank + own, self.with_(parent, field, None, [*body[:at], *new] or [ast.Pass()])
+                )
+
+    def moved(self, node: ast.stmt, line: str, after: list[ast.stmt]) -> Iterator[tuple[int, str, str, list[ast.stmt]]]:
+        """What a statement and those behind it may be: (rank, question, lines, statements)."""
+        if isinstance(node, ast.Return | ast.FunctionDef):
+            return
+        yield 2, "What is this line for?", line, after
+        if self.sort == "finding":
+            barrier = ast.parse("k.barrier()").body
+            yield 3, "What must have happened in all threads before this line?", line, [*barrier, node, *after]
+        if after and not isinstance(after[0], ast.Return):
+            both = f"{line}\n{self.line(after[0])}"
+            yield 1, "Which of these comes first?", both, [after[0], node, *after[1:]]
+        if isinstance(node, ast.With | ast.For):
+            less, more = copy.copy(node), copy.copy(node)
+            less.body, more.body = node.body[:-1], [*node.body, *after[:1]]
+            if less.body:
+                yield 2, f"Does this line belong in `{line}`?", self.line(node.body[-1]), [less, node.body[-1], *after]
+            if after:
+                yield 2, f"Does this line belong behind `{line}`?", self.line(after[0]), [more, *after[1:]]
+
+
+def _instead(node: ast.expr, names: Sequence[str], top: bool) -> Iterator[tuple[int, ast.expr, str]]:
+    """What may stand in the place of an expression: (rank, it, sentence). top: whether it is a whole value or index."""
+    text = ast.unparse(node)
+    shown = f"`{text}`"
+    if isinstance(node, ast.BinOp):
+        sign = _SIGNS[type(node.op)]
+        between = f"between `{ast.unparse(node.left)}` and `{ast.unparse(node.right)}`"
+        if isinstance(node.op, ast.FloorDiv):
+            up = ast.parse(f"-(-({ast.unparse(node.left)}) // ({ast.unparse(node.right)}))", mode="eval").body
+            plus = ast.parse(
+                f"({ast.unparse(node.left)} + ({ast.unparse(node.right)} - 1)) // ({ast.unparse(node.right)})",
+                mode="eval",
+            ).body
+            for new in (up, plus):
+                yield 0, new, f"{shown} rounds down: what becomes of the rest?"
+        for op in _OPERATIONS.get(type(node.op), ()):
+            yield 0, ast.BinOp(node.left, op(), node.right), f"Is `{sign}` the right operation {between}?"
+        for kept, gone in ((node.left, node.right), (node.right, node.left)):
+            yield 1, kept, f"In {shown} there is too much: what is `{ast.unparse(gone)}` for?"
+        yield 1, ast.BinOp(node.right, node.op, node.left), f"In {shown} the two sides have changed places."
+        for new in _regrouped(node):
+            yield 1, new, f"In {shown}, what is computed first?"
+    if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.BinOp):
+        left = node.operand.left
+        if isinstance(node.operand.op, ast.FloorDiv) and isinstance(left, ast.UnaryOp):
+            down = ast.BinOp(left.operand, ast.FloorDiv(), node.operand.right)
+            yield 0, down, f"{shown} rounds up: is the rest wanted?"
+        yield 1, node.operand, f"Is the sign of {shown} the right one?"
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        for op in _COMPARISONS:
+            if not isinstance(node.ops[0], op):
+                equal = {op, type(node.ops[0])} in _EQUALITY
+                what = "which side has equality?" if equal else "which way round is it meant?"
+                yield 0, ast.Compare(node.left, [op()], node.comparators), f"In {shown}, {what}"
+    if isinstance(node, ast.BoolOp):
+        other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        yield 0, ast.BoolOp(other, node.values), f"In {shown}, is it both, or either?"
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
+        yield from _numbers(node.value, shown)
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        for word, other in _WORDS:
+            for found in re.finditer(re.escape(word), node.value):
+                new = ast.Constant(node.value[: found.start()] + other + node.value[found.end() :])
+                yield 0, new, f"Look at the word `{word.strip('.')}`."
+    if isinstance(node, ast.Call):
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        for other in _CALLS.get(name, ()):
+            func: Any = copy.copy(node.func)
+            setattr(func, "attr" if isinstance(func, ast.Attribute) else "id", other)
+            yield 0, ast.Call(func, node.args, node.keywords), f"Is `{name}` the right function there?"
+        for one, two in itertools.combinations(range(len(node.args)), 2):
+            args = list(node.args)
+            args[one], args[two] = args[two], args[one]
+            says = f"`{ast.unparse(args[two])}` and `{ast.unparse(args[one])}` have changed places."
+            yield 1, ast.Call(node.func, args, node.keywords), f"{says}"
+        if name in ("max", "min") and len(node.args) == 2:
+            says = f"Is `{name}` what {shown} is to do?"
+            yield 1, ast.BinOp(node.args[0], ast.Add(), node.args[1]), says
+        if name in ("max", "min", "exp2", "log2", "exp", "log", "abs", "select"):
+            for arg in node.args:
+                yield 1, arg, f"What is `{name}` for in {shown}?"
+    if isinstance(node, ast.IfExp):
+        yield 1, ast.IfExp(node.test, node.orelse, node.body), f"The two cases of {shown} have changed places."
+    if isinstance(node, ast.Name) and node.id in names:
+        for other in names:
+            if other != node.id:
+                yield 3, ast.Name(other, ast.Load()), f"Is {shown} the variable that is needed there?"
+    if isinstance(node, ast.BinOp | ast.Name | ast.Call | ast.Subscript | ast.Constant) and isinstance(text, str):
+        for factor in (*_FACTORS, *names) if top else _FACTORS[:2]:
+            by = ast.parse(factor, mode="eval").body
+            rank = 2 if factor in _FACTORS[:2] else 4
+            yield rank, ast.BinOp(node, ast.Mult(), by), f"To {shown} a factor is missing: {_about(factor)}"
+            if top:
+                up = ast.parse(f"-(-({text}) // {factor})", mode="eval").body
+                yield 5, up, f"{shown} is too large: how many are there in one of something, and what of the rest?"
+                yield 5, ast.BinOp(node, ast.FloorDiv(), by), f"{shown} is too large: is it to be divided by something?"
+                yield 5, ast.BinOp(node, ast.Add(), by), f"Something is missing in {shown}: what is to be added?"
+                yield 5, ast.BinOp(node, ast.Mod(), by), f"{shown} goes too far: where does it begin again?"
+        if top:
+            for sign, step in ((ast.Add(), 1), (ast.Sub(), 1)):
+                yield 2, ast.BinOp(node, sign, ast.Constant(step)), f"{shown} is off by one."
+
+
+def _about(factor: str) -> str:
+    """What is said of a factor that is missing."""
+    return f"where does {factor} go?" if factor.isupper() else f"which part does `{factor}` have in it?"
+
+
+def _regrouped(node: ast.BinOp) -> Iterator[ast.expr]:
+    """The same operands and operations with other parentheses."""
+    if isinstance(node.right, ast.BinOp):
+        inner = node.right
+        yield ast.BinOp(ast.BinOp(node.left, node.op, inner.left), inner.op, inner.right)
+    if isinstance(node.left, ast.BinOp):
+        inner = node.left
+        yield ast.BinOp(inner.left, inner.op, ast.BinOp(inner.right, node.op, node.right))
+
+
+def _numbers(value: int | float, shown: str) -> Iterator[tuple[int, ast.expr, str]]:
+    """What may stand in the place of a number."""
+    if isinstance(value, int):
+        for near in (value - 1, value + 1):
+            yield 0, ast.Constant(near), f"The {shown} is off by one."
+    others = {2 * value, value // 2, 4 * value, value // 4, 0, 1, 8, 16, 32} - {value - 1, value, value + 1}
+    for other in sorted(others):
+        yield 1, ast.Constant(type(value)(other)), f"Is {shown} the right number there?"
+    if isinstance(value, float):
+        for endless in ("-math.inf", "math.inf"):
+            yield 1, ast.parse(endless, mode="eval").body, f"Is {shown} the right number to begin with?"
