@@ -147,14 +147,14 @@ def judge(exercise: Exercise, answer: Any, *, seed: int = STUDY_SEED, graded: bo
 def explained(exercise: Exercise, answer: Any, g: Grading) -> Feedback:
     """What was found, and where no known mistake fits, the one change that would make the answer right."""
 
-    def grade(changed: Any) -> Feedback:
-        return graded_by(exercise, changed, quick=True).feedback()
+    def right(changed: Any) -> bool:
+        return all(graded_by(exercise, changed, quick=how).feedback().ok for how in ("values", "checks"))
 
-    return one_change.explained(exercise, answer, g.feedback(), g.asked, grade)
+    return one_change.explained(exercise, answer, g.feedback(), g.asked, right)
 
 
 def graded_by(
-    exercise: Exercise, answer: Any, *, seed: int = STUDY_SEED, every: bool = False, quick: bool = False
+    exercise: Exercise, answer: Any, *, seed: int = STUDY_SEED, every: bool = False, quick: str = ""
 ) -> Grading:
     """An answer after its checks. every: they go on after the first mistake, as for a mark. quick: see `Grading`."""
     g = Grading(exercise, seed=seed, graded=every, quick=quick)

@@ -22,8 +22,8 @@ from ptxlab.course.exercise import Exercise
 from ptxlab.course.values import same
 from ptxlab.course.verdict import Feedback, Part
 
-MOST = 60
-"""Changes that are tried at most where each of them is a launch."""
+MOST, FEW = 60, 12
+"""Changes that are tried at most where each of them is a launch; and where a check has said what is missing."""
 FIRST = 10
 """Changes of a prediction that are tried together with a second one: those with which most cases are right."""
 ONE, TWO = "With one change it would be right in all cases. ", "With two changes it would be right in all cases."
@@ -47,7 +47,9 @@ _WORDS = (("row", "col"), ("col", "row"), ("down", "bfly"), ("up", "bfly"), ("ct
 _FACTORS = ("LOG2E", "LN2", "2", "4", "8", "16", "32")
 
 
-Grade = Callable[[Any], Feedback]
+Right = Callable[[Any], bool]
+Made = Callable[[Callable[[ast.Module], Any]], Any]
+"""Gives a changed program to a function, and returns what that returns."""
 
 
 @dataclass(frozen=True)
@@ -57,22 +59,22 @@ class Change:
     says: str
     line: str
     rank: int
-    made: Callable[[], str]
+    made: Made
 
 
-def explained(exercise: Exercise, answer: Any, found: Feedback, asked: Sequence[Said], grade: Grade) -> Feedback:
+def explained(exercise: Exercise, answer: Any, found: Feedback, asked: Sequence[Said], right: Right) -> Feedback:
     """Feedback with the one change that would make an answer right, where no known mistake is named."""
     at, wrong = next(((at, part) for at, part in enumerate(found.parts) if not part.ok), (0, None))
     if wrong is None or wrong.cause or wrong.sort in ("broken", "cost"):
         return found
-    says = _of_text(answer, grade) if isinstance(answer, str) else _of_function(exercise, answer, wrong, asked, grade)
+    says = _of_text(answer, right) if isinstance(answer, str) else _of_function(exercise, answer, wrong, asked, right)
     if not says:
         return found
     parts = (*found.parts[:at], replace(wrong, says=(*wrong.says, says), cause=True), *found.parts[at + 1 :])
     return replace(found, says=(*found.says, says), parts=parts)
 
 
-def _of_function(exercise: Exercise, answer: Any, wrong: Part, asked: Sequence[Said], grade: Grade) -> str:
+def _of_function(exercise: Exercise, answer: Any, wrong: Part, asked: Sequence[Said], right: Right) -> str:
     """The sentence for a function of Python, or for a kernel that is one."""
     function = getattr(answer, "function", answer)
     space = getattr(function, "__globals__", None)
@@ -86,11 +88,9 @@ def _of_function(exercise: Exercise, answer: Any, wrong: Part, asked: Sequence[S
     except (OSError, TypeError, SyntaxError):  # no function, or one that was typed where no file keeps it
         return ""
 
-    def bound(text: str) -> Any:
-        name, cell = f"<change {next(_count)}>", dict(space)
-        linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-        exec(compile(text, name, "exec"), cell)
-        linecache.cache.pop(name) if asked else None  # the builder reads the lines again
+    def bound(program: ast.Module | str, name: str = "<change>") -> Any:
+        cell = dict(space)
+        exec(compile(program, name, "exec"), cell)
         return cell[exercise.answer]
 
     known = [_lines_of(ast.parse(code)) for code in (exercise.starter, exercise.solution)]
@@ -99,12 +99,14 @@ def _of_function(exercise: Exercise, answer: Any, wrong: Part, asked: Sequence[S
         changes = lambda code: [] if endless else _ranked(ast.parse(code), code, known, "prediction")
         return _of_prediction(text, changes, bound, asked) or _growth(exercise, function, asked)
     tried = set()
-    for change in [] if endless else _ranked(tree, text, known, wrong.sort)[:MOST]:
-        code = change.made()
+    most = FEW if wrong.name.startswith(("racecheck", "synccheck")) else MOST
+    for change in [] if endless else _ranked(tree, text, known, wrong.sort)[:most]:
+        code, name = change.made(ast.unparse), f"<change {next(_count)}>"
         if code not in tried:
             tried.add(code)
+            linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)  # the builder reads it
             try:
-                if grade(bound(code)).ok:
+                if right(bound(code, name)):
                     return f"{ONE}{change.says}\n{change.line}"
             except Exception:  # a change need not make sense
                 continue
@@ -119,9 +121,9 @@ def _lines_of(tree: ast.Module) -> set[str]:
 def _of_prediction(text: str, changes: Callable[[str], list[Change]], bound: Any, asked: Sequence[Said]) -> str:
     """The sentence of the one change, or of the two, with which a prediction is right in all cases."""
 
-    def right(code: str) -> int:
+    def right(program: ast.Module) -> int:
         try:
-            function = bound(code)
+            function = bound(program)
             return sum(same(function(*copy.deepcopy(one.args)), one.truth, one.rtol) for one in asked)
         except Exception:  # a change need not make sense
             return -1
@@ -130,13 +132,13 @@ def _of_prediction(text: str, changes: Callable[[str], list[Change]], bound: Any
         return ""
     now, better = sum(same(one.found, one.truth, one.rtol) for one in asked), []
     for change in changes(text):
-        count = right(change.made())
+        count = change.made(right)
         if count == len(asked):
             return f"{ONE}{change.says}\n{change.line}"
         better += [(count, change)] if count > now else []
     for _, first in sorted(better, key=lambda pair: (-pair[0], pair[1].rank))[:FIRST]:
-        for second in changes(first.made()):
-            if right(second.made()) == len(asked):
+        for second in changes(first.made(ast.unparse)):
+            if second.made(right) == len(asked):
                 both = dict.fromkeys(f"{one.says}\n{one.line}" for one in (first, second))
                 return "\n".join([TWO, *both])
     return ""
@@ -173,10 +175,10 @@ def _times(factor: float) -> str:
     return "the same" if factor == 1 else f"{factor:g} times as large" if factor > 1 else f"1/{1 / factor:g} of it"
 
 
-def _of_text(answer: str, grade: Any) -> str:
+def _of_text(answer: str, right: Right) -> str:
     """The sentence for PTX text."""
     for text, says in itertools.islice(_lines(answer.split("\n")), MOST):
-        if grade(text).ok:
+        if right(text):
             return f"{ONE}{says}"
     return ""
 
@@ -224,21 +226,19 @@ class _Changes:
     def __init__(self, tree: ast.Module, text: str, known: Sequence[set[str]], sort: str) -> None:
         nodes = list(ast.walk(tree))
         self.tree, self.lines, self.known, self.sort = tree, text.splitlines(), known, sort
-        self.index = {id(node): at for at, node in enumerate(nodes)}
         stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
         self.names = sorted(stored | {node.arg for node in nodes if isinstance(node, ast.arg)} - {"k"})
 
-    def with_(self, parent: ast.AST, field: str, at: int | None, new: Any) -> Callable[[], str]:
-        """Makes the program with something else in one place."""
+    def with_(self, parent: Any, field: str, at: int | None, new: Any) -> Made:
+        """Gives the program with something else in one place to a function, and returns what that returns."""
 
-        def made() -> str:
-            program = copy.deepcopy(self.tree)
-            place = list(ast.walk(program))[self.index[id(parent)]]
-            if at is None:
-                setattr(place, field, copy.deepcopy(new))
-            else:
-                getattr(place, field)[at] = copy.deepcopy(new)
-            return ast.unparse(ast.fix_missing_locations(program))
+        def made(use: Callable[[ast.Module], Any]) -> Any:
+            before = getattr(parent, field)
+            setattr(parent, field, new if at is None else [*before[:at], new, *before[at + 1 :]])
+            try:
+                return use(ast.fix_missing_locations(self.tree))
+            finally:
+                setattr(parent, field, before)
 
         return made
 
