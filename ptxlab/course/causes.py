@@ -164,6 +164,13 @@ def reached(lane: int, distances: Sequence[int]) -> Known:
         (lambda a, d: a | d, "You set the bit. The partner of lane 5 at distance 1 is lane 4: `^` changes the bit."),
         (lambda a, d: a ^ d, "The lane itself is missing. Does it lose its own number?"),
     )
+    path = [lane]
+    for d in distances:
+        path.append(path[-1] ^ d)
+    along = "You follow one number from lane to lane. In each step all lanes hear: what had the partner heard before?"
+    yield set(path), along
+    yield {path[-1]}, along
+    yield {lane, lane ^ distances[-1]}, "You name the last partner alone. What had the lane heard before?"
     yield {lane, *(lane ^ d for d in distances)}, "You name its own partners. What had those heard before?"
     for step, says in steps:
         lanes = {lane}

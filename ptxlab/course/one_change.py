@@ -24,7 +24,7 @@ from ptxlab.course.verdict import Feedback, Part
 
 MOST, FEW = 60, 12
 """Changes that are tried at most where each of them is a launch; and where a check has said what is missing."""
-FIRST = 10
+FIRST = 5
 """Changes of a prediction that are tried together with a second one: those with which most cases are right."""
 ONE, TWO = "With one change it would be right in all cases. ", "With two changes it would be right in all cases."
 
@@ -153,12 +153,10 @@ def _growth(exercise: Exercise, function: Any, asked: Sequence[Said]) -> str:
 
     def grown(of: Any, at: int) -> list[float]:
         """By which factors a number grows with argument `at`."""
-        more = [(*one.args[:at], 2 * one.args[at], *one.args[at + 1 :]) for one in asked]
-        return [
-            round(of(*copy.deepcopy(args)) / of(*copy.deepcopy(one.args)), 6)
-            for args, one in zip(more, asked, strict=True)
-        ]
+        args = [copy.deepcopy(one.args) for one in asked]
+        return [round(of(*a[:at], 2 * a[at], *a[at + 1 :]) / of(*a), 6) for a in args]
 
+    told: dict[bool, str] = {}  # whether the prediction does not depend on an argument at all -> its sentence
     for at, name in enumerate(inspect.signature(function).parameters):
         try:
             yours, right = grown(function, at), grown(cell[exercise.answer], at)
@@ -166,8 +164,9 @@ def _growth(exercise: Exercise, function: Any, asked: Sequence[Said]) -> str:
             continue
         if len(set(yours)) == 1 and all(one != other for one, other in zip(yours, right, strict=True)):
             often = _times(right[0]) if len(set(right)) == 1 else f"{min(right):.3g} to {max(right):.3g} times as large"
-            return f"With twice the `{name}` the machine's number is {often}, and yours is {_times(yours[0])}."
-    return ""
+            says = f"With twice the `{name}` the machine's number is {often}, and yours is {_times(yours[0])}."
+            told.setdefault(yours[0] == 1, says)
+    return told.get(True, told.get(False, ""))
 
 
 def _times(factor: float) -> str:
@@ -189,7 +188,7 @@ _OPCODES = {"gt": "ge", "lt": "ge", "le": "ge", "eq": "ge", "add": "mul", "mul":
 
 def _lines(lines: list[str]) -> Iterator[tuple[str, str]]:
     """Changes of PTX text: another word in an opcode, another register, two lines exchanged, a line less."""
-    code = [at for at, line in enumerate(lines) if re.match(r"\s*(@!?%\w+\s+)?[a-z][\w.:]*\s+[%\[{]", line)]
+    code = [at for at, line in enumerate(lines) if re.match(r"\s*(@!?%\w+\s+)?[a-z][\w.:]*(\s+[%\[{]|;)", line)]
     plain = {at: lines[at].split("//")[0].rstrip() for at in code}
     registers = sorted({name for line in plain.values() for name in re.findall(r"%[a-z]\w*\b(?!\.)", line)})
 
@@ -201,6 +200,13 @@ def _lines(lines: list[str]) -> Iterator[tuple[str, str]]:
             new = re.sub(rf"^(\s*(?:@!?%\w+\s+)?[a-z0-9.]*?)\b{word}\b", rf"\g<1>{other}", line)
             if new != line:
                 yield changed(at, new), f"Is `{word}` the right word there?\n{line.strip()}"
+        if "@" in line:
+            new = line.replace("@!", "@") if "@!" in line else line.replace("@", "@!")
+            yield changed(at, new), f"Which threads execute this line?\n{line.strip()}"
+        for found in re.finditer(r"(?<![\w%.])\d[\w.]*", line):
+            for other in ("0.0", "0.5", "1.0", "2.0") if "." in found[0] else ("1", "2", "4", "8", "32"):
+                new = line[: found.start()] + other + line[found.end() :]
+                yield changed(at, new), f"Is {found[0]} the right number there?\n{line.strip()}"
     for at, line in plain.items():
         yield changed(at), f"What is this line for?\n{line.strip()}"
     for at, line in plain.items():
@@ -355,12 +361,17 @@ def _instead(node: ast.expr, names: Sequence[str], top: bool) -> Iterator[tuple[
         if name in ("max", "min", "exp2", "log2", "exp", "log", "abs", "select"):
             for arg in node.args:
                 yield 1, arg, f"What is `{name}` for in {shown}?"
+    if isinstance(node, ast.Name | ast.Subscript) and text not in ("k", "math", "np"):
+        for function in ("math.exp", "math.log", "k.exp2", "k.log2", "abs", "-"):
+            wrapped = ast.parse(f"{function}({text})", mode="eval").body
+            yield 3, wrapped, f"Is {shown} itself meant there, or what a function makes of it?"
     if isinstance(node, ast.IfExp):
         yield 1, ast.IfExp(node.test, node.orelse, node.body), f"The two cases of {shown} have changed places."
-    if isinstance(node, ast.Name) and node.id in names:
+    if (isinstance(node, ast.Name) and node.id in names) or isinstance(node, ast.Subscript | ast.Attribute):
         for other in names:
-            if other != node.id:
-                yield 3, ast.Name(other, ast.Load()), f"Is {shown} the variable that is needed there?"
+            if other != text:
+                rank = 3 if isinstance(node, ast.Name) else 4
+                yield rank, ast.Name(other, ast.Load()), f"Is {shown} what is needed there?"
     if isinstance(node, ast.BinOp | ast.Name | ast.Call | ast.Subscript | ast.Constant) and isinstance(text, str):
         for factor in (*_FACTORS, *names) if top else _FACTORS[:2]:
             by = ast.parse(factor, mode="eval").body
@@ -397,7 +408,7 @@ def _numbers(value: int | float, shown: str) -> Iterator[tuple[int, ast.expr, st
     if isinstance(value, int):
         for near in (value - 1, value + 1):
             yield 0, ast.Constant(near), f"The {shown} is off by one."
-    others = {2 * value, value // 2, 4 * value, value // 4, 0, 1, 8, 16, 32} - {value - 1, value, value + 1}
+    others = {2 * value, value // 2, 4 * value, value // 4, 0, 1, 8, 16, 32} - {value}
     for other in sorted(others):
         yield 1, ast.Constant(type(value)(other)), f"Is {shown} the right number there?"
     if isinstance(value, float):
