@@ -329,14 +329,14 @@ def _instead(node: ast.expr, names: Sequence[str], top: bool) -> Iterator[tuple[
             yield 0, down, f"{shown} rounds up: is the rest wanted?"
         yield 1, node.operand, f"Is the sign of {shown} the right one?"
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        for op in _COMPARISONS:
-            if not isinstance(node.ops[0], op):
-                equal = {op, type(node.ops[0])} in _EQUALITY
+        for way in _COMPARISONS:
+            if not isinstance(node.ops[0], way):
+                equal = {way, type(node.ops[0])} in _EQUALITY
                 what = "which side has equality?" if equal else "which way round is it meant?"
-                yield 0, ast.Compare(node.left, [op()], node.comparators), f"In {shown}, {what}"
+                yield 0, ast.Compare(node.left, [way()], node.comparators), f"In {shown}, {what}"
     if isinstance(node, ast.BoolOp):
-        other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
-        yield 0, ast.BoolOp(other, node.values), f"In {shown}, is it both, or either?"
+        joined = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        yield 0, ast.BoolOp(joined, node.values), f"In {shown}, is it both, or either?"
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
         yield from _numbers(node.value, shown)
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -370,7 +370,8 @@ def _instead(node: ast.expr, names: Sequence[str], top: bool) -> Iterator[tuple[
     if (isinstance(node, ast.Name) and node.id in names) or isinstance(node, ast.Subscript | ast.Attribute):
         for other in names:
             if other != text:
-                rank = 3 if isinstance(node, ast.Name) else 4
+                akin = not {*re.split(r"[_\d]", text)}.isdisjoint(re.split(r"[_\d]", other))  # row_max, new_max
+                rank = 2 if akin else 3 if isinstance(node, ast.Name) else 4
                 yield rank, ast.Name(other, ast.Load()), f"Is {shown} what is needed there?"
     if isinstance(node, ast.BinOp | ast.Name | ast.Call | ast.Subscript | ast.Constant) and isinstance(text, str):
         for factor in (*_FACTORS, *names) if top else _FACTORS[:2]:
@@ -384,8 +385,8 @@ def _instead(node: ast.expr, names: Sequence[str], top: bool) -> Iterator[tuple[
                 yield 5, ast.BinOp(node, ast.Add(), by), f"Something is missing in {shown}: what is to be added?"
                 yield 5, ast.BinOp(node, ast.Mod(), by), f"{shown} goes too far: where does it begin again?"
         if top:
-            for sign, step in ((ast.Add(), 1), (ast.Sub(), 1)):
-                yield 2, ast.BinOp(node, sign, ast.Constant(step)), f"{shown} is off by one."
+            for step in (ast.Add(), ast.Sub()):
+                yield 2, ast.BinOp(node, step, ast.Constant(1)), f"{shown} is off by one."
 
 
 def _about(factor: str) -> str:
