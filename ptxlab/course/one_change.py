@@ -22,7 +22,7 @@ from ptxlab.course.exercise import Exercise
 from ptxlab.course.values import same
 from ptxlab.course.verdict import Feedback, Part
 
-MOST, FEW = 60, 12
+MOST, FEW = 100, 12
 """Changes that are tried at most where each of them is a launch; and where a check has said what is missing."""
 FIRST = 5
 """Changes of a prediction that are tried together with a second one: those with which most cases are right."""
@@ -94,13 +94,12 @@ def _of_function(exercise: Exercise, answer: Any, wrong: Part, asked: Sequence[S
         return cell[exercise.answer]
 
     known = [_lines_of(ast.parse(code)) for code in (exercise.starter, exercise.solution)]
-    endless = any(isinstance(node, ast.While) for node in ast.walk(tree))  # or might be, with a change
     if asked:
-        changes = lambda code: [] if endless else _ranked(ast.parse(code), code, known, "prediction")
+        changes = lambda code: _ranked(ast.parse(code), code, known, "prediction")
         return _of_prediction(text, changes, bound, asked) or _growth(exercise, function, asked)
     tried = set()
     most = FEW if wrong.name.startswith(("racecheck", "synccheck")) else MOST
-    for change in [] if endless else _ranked(tree, text, known, wrong.sort)[:most]:
+    for change in _ranked(tree, text, known, wrong.sort)[:most]:
         code, name = change.made(ast.unparse), f"<change {next(_count)}>"
         if code not in tried:
             tried.add(code)
@@ -233,6 +232,8 @@ class _Changes:
         nodes = list(ast.walk(tree))
         self.tree, self.lines, self.known, self.sort = tree, text.splitlines(), known, sort
         stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        tests = [name for node in nodes if isinstance(node, ast.While) for name in ast.walk(node.test)]
+        self.counted = {name.id for name in tests if isinstance(name, ast.Name)}  # a change of theirs may never end
         self.names = sorted(stored | {node.arg for node in nodes if isinstance(node, ast.arg)} - {"k"})
 
     def with_(self, parent: Any, field: str, at: int | None, new: Any) -> Made:
@@ -254,6 +255,8 @@ class _Changes:
     def of(self, parent: ast.AST, own: int, line: str = "") -> Iterator[Change]:
         """The changes inside of a node. own: what is added to the rank of a change in its line."""
         for field, value in ast.iter_fields(parent):
+            if isinstance(parent, ast.While) and field == "test":
+                continue
             if isinstance(parent, ast.FunctionDef) and field in ("args", "decorator_list", "returns"):
                 continue
             if field in ("body", "orelse") and isinstance(value, list):
@@ -261,7 +264,7 @@ class _Changes:
                 continue
             for at, node in enumerate(value) if isinstance(value, list) else [(None, value)]:
                 if isinstance(node, ast.expr) and not isinstance(getattr(node, "ctx", None), ast.Store):
-                    whole = self.sort == "prediction" or isinstance(parent, ast.stmt | ast.Subscript)
+                    whole = self.sort == "prediction" or isinstance(parent, ast.stmt | ast.Subscript | ast.Call)
                     for rank, new, says in _instead(node, self.names, whole):
                         yield Change(says, line, rank + own, self.with_(parent, field, at, new))
                 if isinstance(node, ast.AST):
@@ -270,7 +273,7 @@ class _Changes:
     def block(self, parent: ast.AST, field: str, body: list[ast.stmt]) -> Iterator[Change]:
         """The changes of statements that follow each other, and those inside of them."""
         for at, node in enumerate(body):
-            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            if (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)) or self.counts(node):
                 continue
             line, plain = self.line(node), ast.unparse(node).splitlines()[0]
             own = -10 * sum(plain not in lines for lines in self.known)
@@ -279,6 +282,11 @@ class _Changes:
                 yield Change(
                     says, lines, rank + own, self.with_(parent, field, None, [*body[:at], *new] or [ast.Pass()])
                 )
+
+    def counts(self, node: ast.stmt) -> bool:
+        """Whether a statement gives a value to what ends a loop of Python."""
+        stored = [name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)]
+        return isinstance(node, ast.Assign | ast.AugAssign) and not self.counted.isdisjoint(stored)
 
     def moved(self, node: ast.stmt, line: str, after: list[ast.stmt]) -> Iterator[tuple[int, str, str, list[ast.stmt]]]:
         """What a statement and those behind it may be: (rank, question, lines, statements)."""
@@ -350,6 +358,12 @@ def _instead(node: ast.expr, names: Sequence[str], top: bool) -> Iterator[tuple[
             func: Any = copy.copy(node.func)
             setattr(func, "attr" if isinstance(func, ast.Attribute) else "id", other)
             yield 0, ast.Call(func, node.args, node.keywords), f"Is `{name}` the right function there?"
+        if name == "set" and isinstance(node.func, ast.Attribute) and len(node.args) == 1:
+            old, new = ast.unparse(node.func.value), ast.unparse(node.args[0])
+            for both in (f"k.max({old}, {new})", f"k.min({old}, {new})", f"{old} + {new}"):
+                args = [ast.parse(both, mode="eval").body]
+                says = f"`{old}` loses what it had: what is to become of the two?"
+                yield 1, ast.Call(node.func, args, node.keywords), says
         for one, two in itertools.combinations(range(len(node.args)), 2):
             args = list(node.args)
             args[one], args[two] = args[two], args[one]
@@ -374,9 +388,9 @@ def _instead(node: ast.expr, names: Sequence[str], top: bool) -> Iterator[tuple[
                 rank = 2 if akin else 3 if isinstance(node, ast.Name) else 4
                 yield rank, ast.Name(other, ast.Load()), f"Is {shown} what is needed there?"
     if isinstance(node, ast.BinOp | ast.Name | ast.Call | ast.Subscript | ast.Constant) and isinstance(text, str):
-        for factor in (*_FACTORS, *names) if top else _FACTORS[:2]:
+        for factor in (*_FACTORS, *names):
             by = ast.parse(factor, mode="eval").body
-            rank = 2 if factor in _FACTORS[:2] else 4
+            rank = 2 if factor in _FACTORS[:2] else 3 if top else 4
             yield rank, ast.BinOp(node, ast.Mult(), by), f"To {shown} a factor is missing: {_about(factor)}"
             if top:
                 up = ast.parse(f"-(-({text}) // {factor})", mode="eval").body
@@ -409,7 +423,7 @@ def _numbers(value: int | float, shown: str) -> Iterator[tuple[int, ast.expr, st
     if isinstance(value, int):
         for near in (value - 1, value + 1):
             yield 0, ast.Constant(near), f"The {shown} is off by one."
-    others = {2 * value, value // 2, 4 * value, value // 4, 0, 1, 8, 16, 32} - {value}
+    others = {2 * value, value // 2, 4 * value, value // 4, value - 1, value + 1, 0, 1, 8, 16, 32} - {value}
     for other in sorted(others):
         yield 1, ast.Constant(type(value)(other)), f"Is {shown} the right number there?"
     if isinstance(value, float):
