@@ -93,6 +93,8 @@ def _of_function(exercise: Exercise, answer: Any, wrong: Part, asked: Sequence[S
         exec(compile(program, name, "exec"), cell)
         return cell[exercise.answer]
 
+    if not all(map(_ends, (node for node in ast.walk(tree) if isinstance(node, ast.While)))):
+        return ""
     known = [_lines_of(ast.parse(code)) for code in (exercise.starter, exercise.solution)]
     if asked:
         changes = lambda code: _ranked(ast.parse(code), code, known, "prediction")
@@ -110,6 +112,14 @@ def _of_function(exercise: Exercise, answer: Any, wrong: Part, asked: Sequence[S
             except Exception:  # a change need not make sense
                 continue
     return ""
+
+
+def _ends(loop: ast.While) -> bool:
+    """Whether a loop of Python ends after any change of other lines: each turn changes what it asks, by a constant."""
+    asks = {node.id for node in ast.walk(loop.test) if isinstance(node, ast.Name)}
+    steps = [node for node in loop.body if isinstance(node, ast.AugAssign) and isinstance(node.value, ast.Constant)]
+    goes = {node.target.id for node in steps if isinstance(node.target, ast.Name)}
+    return bool(asks) and asks <= goes and not any(isinstance(node, ast.Continue) for node in ast.walk(loop))
 
 
 def _lines_of(tree: ast.Module) -> set[str]:
@@ -359,8 +369,8 @@ def _instead(node: ast.expr, names: Sequence[str], top: bool) -> Iterator[tuple[
             setattr(func, "attr" if isinstance(func, ast.Attribute) else "id", other)
             yield 0, ast.Call(func, node.args, node.keywords), f"Is `{name}` the right function there?"
         if name == "set" and isinstance(node.func, ast.Attribute) and len(node.args) == 1:
-            old, new = ast.unparse(node.func.value), ast.unparse(node.args[0])
-            for both in (f"k.max({old}, {new})", f"k.min({old}, {new})", f"{old} + {new}"):
+            old, given = ast.unparse(node.func.value), ast.unparse(node.args[0])
+            for both in (f"k.max({old}, {given})", f"k.min({old}, {given})", f"{old} + {given}"):
                 args = [ast.parse(both, mode="eval").body]
                 says = f"`{old}` loses what it had: what is to become of the two?"
                 yield 1, ast.Call(node.func, args, node.keywords), says
