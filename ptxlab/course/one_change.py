@@ -102,15 +102,15 @@ def _of_function(exercise: Exercise, answer: Any, wrong: Part, asked: Sequence[S
     tried = set()
     most = FEW if wrong.name.startswith(("racecheck", "synccheck")) else MOST
     for change in _ranked(tree, text, known, wrong.sort)[:most]:
-        code, name = change.made(ast.unparse), f"<change {next(_count)}>"
-        if code not in tried:
-            tried.add(code)
+        name = f"<change {next(_count)}>"
+        try:
+            code = change.made(ast.unparse)
             linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)  # the builder reads it
-            try:
-                if right(bound(code, name)):
-                    return f"{ONE}{change.says}\n{change.line}"
-            except Exception:  # a change need not make sense
-                continue
+            if code not in tried and right(bound(code, name)):
+                return f"{ONE}{change.says}\n{change.line}"
+        except Exception:  # a change need not make sense
+            continue
+        tried.add(code)
     return ""
 
 
@@ -131,23 +131,27 @@ def _of_prediction(text: str, changes: Callable[[str], list[Change]], bound: Any
     """The sentence of the one change, or of the two, with which a prediction is right in all cases."""
 
     def right(program: ast.Module) -> int:
+        function = bound(program)
+        return sum(same(function(*copy.deepcopy(one.args)), one.truth, one.rtol) for one in asked)
+
+    def of(change: Change) -> int:
+        """In how many cases a prediction is right with a change; -1 where it makes no sense."""
         try:
-            function = bound(program)
-            return sum(same(function(*copy.deepcopy(one.args)), one.truth, one.rtol) for one in asked)
-        except Exception:  # a change need not make sense
+            return int(change.made(right))
+        except Exception:
             return -1
 
     if len({repr(one.truth) for one in asked}) < 2:
         return ""
     now, better = sum(same(one.found, one.truth, one.rtol) for one in asked), []
     for change in changes(text):
-        count = change.made(right)
+        count = of(change)
         if count == len(asked):
             return f"{ONE}{change.says}\n{change.line}"
         better += [(count, change)] if count > now else []
     for _, first in sorted(better, key=lambda pair: (-pair[0], pair[1].rank))[:FIRST]:
         for second in changes(first.made(ast.unparse)):
-            if second.made(right) == len(asked):
+            if of(second) == len(asked):
                 both = dict.fromkeys(f"{one.says}\n{one.line}" for one in (first, second))
                 return "\n".join([TWO, *both])
     return ""
