@@ -248,7 +248,20 @@ class _Changes:
         stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
         tests = [name for node in nodes if isinstance(node, ast.While) for name in ast.walk(node.test)]
         self.counted = {name.id for name in tests if isinstance(name, ast.Name)}  # a change of theirs may never end
-        self.names = sorted(stored | {node.arg for node in nodes if isinstance(node, ast.arg)} - {"k"})
+        given = [node for node in nodes if isinstance(node, ast.arg) and node.arg != "k"]
+        self.names = sorted(stored | {arg.arg for arg in given})
+        types = {arg.arg: ast.unparse(arg.annotation) if arg.annotation else "" for arg in given}
+        self.sizes = [name for name, of in types.items() if not re.match("Ptr|f32|TensorMap", of)]
+        self.pointers = {name for name, of in types.items() if of.startswith("Ptr")}
+        for node in nodes:  # `row = key + j * D` is a pointer, and so is what k.shared makes
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                first = ast.unparse(node.value).split(" + ")[0].removesuffix(".cast(b32)")
+                if first in self.pointers or "k.shared(" in first:
+                    self.pointers.add(node.targets[0].id)
+
+    def alike(self, name: str) -> list[str]:
+        """Other names of what a name may be, a pointer or not."""
+        return [x for x in self.names if x != name and (x in self.pointers) == (name in self.pointers)]
 
     def with_(self, parent: Any, field: str, at: int | None, new: Any) -> Made:
         """Gives the program with something else in one place to a function, and returns what that returns."""
@@ -278,8 +291,10 @@ class _Changes:
                 continue
             for at, node in enumerate(value) if isinstance(value, list) else [(None, value)]:
                 if isinstance(node, ast.expr) and not isinstance(getattr(node, "ctx", None), ast.Store):
-                    whole = self.sort == "prediction" or isinstance(parent, ast.stmt | ast.Subscript | ast.Call)
-                    for rank, new, says in _instead(node, self.names, whole):
+                    whole = self.sort == "prediction" or isinstance(
+                        parent, ast.stmt | ast.Subscript | ast.Call | ast.Tuple
+                    )
+                    for rank, new, says in _instead(node, self, whole):
                         yield Change(says, line, rank + own, self.with_(parent, field, at, new))
                 if isinstance(node, ast.AST):
                     yield from self.of(node, own, line)
@@ -307,6 +322,16 @@ class _Changes:
         if isinstance(node, ast.Return | ast.FunctionDef):
             return
         yield 2, "What is this line for?", line, after
+        simple = isinstance(node, ast.Assign | ast.AugAssign | ast.Expr)
+        used = [name for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Load)]
+        pair = sorted({name.id for name in used if name.id in self.names and simple})
+        for one, two in itertools.combinations(pair, 2):
+            if two in self.alike(one):
+                new = copy.deepcopy(node)
+                for name in ast.walk(new):
+                    if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Load) and name.id in (one, two):
+                        name.id = two if name.id == one else one
+                yield 1, f"Have `{one}` and `{two}` changed places?", line, [new, *after]
         if self.sort == "finding":
             barrier = ast.parse("k.barrier()").body
             yield 3, "What must have happened in all threads before this line?", line, [*barrier, node, *after]
@@ -322,8 +347,8 @@ class _Changes:
                 yield 2, f"Does this line belong behind `{line}`?", self.line(after[0]), [more, *after[1:]]
 
 
-def _instead(node: ast.expr, names: Sequence[str], top: bool) -> Iterator[tuple[int, ast.expr, str]]:
-    """What may stand in the place of an expression: (rank, it, sentence). top: whether it is a whole value or index."""
+def _instead(node: ast.expr, of: _Changes, top: bool) -> Iterator[tuple[int, ast.expr, str]]:
+    """What may stand in the place of an expression: (rank, it, sentence). top: whether it is a value or an index."""
     text = ast.unparse(node)
     shown = f"`{text}`"
     if isinstance(node, ast.BinOp):
@@ -341,7 +366,8 @@ def _instead(node: ast.expr, names: Sequence[str], top: bool) -> Iterator[tuple[
             yield 0, ast.BinOp(node.left, op(), node.right), f"Is `{sign}` the right operation {between}?"
         for kept, gone in ((node.left, node.right), (node.right, node.left)):
             yield 1, kept, f"In {shown} there is too much: what is `{ast.unparse(gone)}` for?"
-        yield 1, ast.BinOp(node.right, node.op, node.left), f"In {shown} the two sides have changed places."
+        if not isinstance(node.op, ast.Add | ast.Mult | ast.BitXor | ast.BitAnd | ast.BitOr):
+            yield 1, ast.BinOp(node.right, node.op, node.left), f"In {shown} the two sides have changed places."
         for new in _regrouped(node):
             yield 1, new, f"In {shown}, what is computed first?"
     if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.BinOp):
@@ -378,7 +404,8 @@ def _instead(node: ast.expr, names: Sequence[str], top: bool) -> Iterator[tuple[
                 args = [ast.parse(both, mode="eval").body]
                 says = f"`{old}` loses what it had: what is to become of the two?"
                 yield 1, ast.Call(node.func, args, node.keywords), says
-        for one, two in itertools.combinations(range(len(node.args)), 2):
+        same_both_ways = name in ("max", "min")
+        for one, two in [] if same_both_ways else itertools.combinations(range(len(node.args)), 2):
             args = list(node.args)
             args[one], args[two] = args[two], args[one]
             says = f"`{ast.unparse(args[two])}` and `{ast.unparse(args[one])}` have changed places."
@@ -392,26 +419,32 @@ def _instead(node: ast.expr, names: Sequence[str], top: bool) -> Iterator[tuple[
     if isinstance(node, ast.Name | ast.Subscript) and text not in ("k", "math", "np"):
         for function in ("math.exp", "math.log", "k.exp2", "k.log2", "abs", "-"):
             wrapped = ast.parse(f"{function}({text})", mode="eval").body
-            yield 3, wrapped, f"Is {shown} itself meant there, or what a function makes of it?"
+            yield 4, wrapped, f"Is {shown} itself meant there, or what a function makes of it?"
     if isinstance(node, ast.IfExp):
         yield 1, ast.IfExp(node.test, node.orelse, node.body), f"The two cases of {shown} have changed places."
-    if (isinstance(node, ast.Name) and node.id in names) or isinstance(node, ast.Subscript | ast.Attribute):
-        for other in names:
-            if other != text:
-                akin = not {*re.split(r"[_\d]", text)}.isdisjoint(re.split(r"[_\d]", other))  # row_max, new_max
-                rank = 2 if akin else 3 if isinstance(node, ast.Name) else 4
-                yield rank, ast.Name(other, ast.Load()), f"Is {shown} what is needed there?"
+    if (isinstance(node, ast.Name) and node.id in of.names) or isinstance(node, ast.Subscript | ast.Attribute):
+        for other in of.alike(text):
+            akin = not {*re.split(r"[_\d]", text)}.isdisjoint(re.split(r"[_\d]", other))  # row_max, new_max
+            rank = 1 if akin else 2 if isinstance(node, ast.Name) else 5
+            yield rank, ast.Name(other, ast.Load()), f"Is {shown} what is needed there?"
+    if isinstance(node, ast.Tuple) and all(isinstance(n, ast.Constant) and isinstance(n.value, int) for n in node.elts):
+        numbers = [ast.literal_eval(n) for n in node.elts]
+        more = ([2 * numbers[0], *numbers], [*numbers, numbers[-1] // 2], [*numbers, 2 * numbers[-1]])
+        for others in (*more, numbers[1:], numbers[:-1], [2 * n for n in numbers], [n // 2 for n in numbers]):
+            yield 1, ast.parse(repr(tuple(others)), mode="eval").body, f"Are {shown} the right ones, and all?"
     if isinstance(node, ast.BinOp | ast.Name | ast.Call | ast.Subscript | ast.Constant) and isinstance(text, str):
-        for factor in (*_FACTORS, *names):
+        for factor in (*_FACTORS, *(of.names if of.sort == "prediction" else of.sizes)):
             by = ast.parse(factor, mode="eval").body
-            rank = 2 if factor in _FACTORS[:2] else 3 if top else 4
+            rank = 2 if top or factor in of.sizes else 4
             yield rank, ast.BinOp(node, ast.Mult(), by), f"To {shown} a factor is missing: {_about(factor)}"
+            if isinstance(node, ast.Name) and factor in _FACTORS and not top:
+                yield 4, ast.BinOp(node, ast.FloorDiv(), by), f"{shown} is too large: is it to be divided by something?"
             if top:
                 up = ast.parse(f"-(-({text}) // {factor})", mode="eval").body
                 yield 5, up, f"{shown} is too large: how many are there in one of something, and what of the rest?"
                 yield 5, ast.BinOp(node, ast.FloorDiv(), by), f"{shown} is too large: is it to be divided by something?"
                 yield 5, ast.BinOp(node, ast.Add(), by), f"Something is missing in {shown}: what is to be added?"
-                yield 5, ast.BinOp(node, ast.Mod(), by), f"{shown} goes too far: where does it begin again?"
+                yield 3, ast.BinOp(node, ast.Mod(), by), f"{shown} goes too far: where does it begin again?"
         if top:
             for step in (ast.Add(), ast.Sub()):
                 yield 2, ast.BinOp(node, step, ast.Constant(1)), f"{shown} is off by one."
@@ -437,7 +470,7 @@ def _numbers(value: int | float, shown: str) -> Iterator[tuple[int, ast.expr, st
     if isinstance(value, int):
         for near in (value - 1, value + 1):
             yield 0, ast.Constant(near), f"The {shown} is off by one."
-    others = {2 * value, value // 2, 4 * value, value // 4, value - 1, value + 1, 0, 1, 8, 16, 32} - {value}
+    others = {2 * value, value // 2, 4 * value, value // 4, value - 1, value + 1, 0, 1, 3, 7, 8, 16, 31, 32} - {value}
     for other in sorted(others):
         yield 1, ast.Constant(type(value)(other)), f"Is {shown} the right number there?"
     if isinstance(value, float):
