@@ -319,12 +319,20 @@ class _Changes:
 
     def moved(self, node: ast.stmt, line: str, after: list[ast.stmt]) -> Iterator[tuple[int, str, str, list[ast.stmt]]]:
         """What a statement and those behind it may be: (rank, question, lines, statements)."""
-        if isinstance(node, ast.Return | ast.FunctionDef):
+        if isinstance(node, ast.FunctionDef):
             return
         yield 2, "What is this line for?", line, after
-        simple = isinstance(node, ast.Assign | ast.AugAssign | ast.Expr)
+        simple = isinstance(node, ast.Assign | ast.AugAssign | ast.Expr | ast.Return)
         used = [name for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Load)]
         pair = sorted({name.id for name in used if name.id in self.names and simple})
+        numbers = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and type(n.value) is int]
+        for number in {n for n in numbers if numbers.count(n) > 1 and simple}:
+            for other in (2 * number, number // 2, 4 * number, number + 1, number - 1):
+                new = copy.deepcopy(node)
+                for n in ast.walk(new):
+                    if isinstance(n, ast.Constant) and n.value == number:
+                        n.value = other
+                yield 1, f"Is `{number}` the right number in this line?", line, [new, *after]
         for one, two in itertools.combinations(pair, 2):
             if two in self.alike(one):
                 new = copy.deepcopy(node)
@@ -445,9 +453,9 @@ def _instead(node: ast.expr, of: _Changes, top: bool) -> Iterator[tuple[int, ast
                 yield 5, ast.BinOp(node, ast.FloorDiv(), by), f"{shown} is too large: is it to be divided by something?"
                 yield 5, ast.BinOp(node, ast.Add(), by), f"Something is missing in {shown}: what is to be added?"
                 yield 3, ast.BinOp(node, ast.Mod(), by), f"{shown} goes too far: where does it begin again?"
-        if top:
-            for step in (ast.Add(), ast.Sub()):
-                yield 2, ast.BinOp(node, step, ast.Constant(1)), f"{shown} is off by one."
+        if top or isinstance(node, ast.Name):
+            for step, far in ((ast.Add(), 1), (ast.Sub(), 1), (ast.Add(), 2)):
+                yield 2, ast.BinOp(node, step, ast.Constant(far)), f"{shown} is off by {far}."
 
 
 def _about(factor: str) -> str:
