@@ -115,8 +115,9 @@ class Grading:
     # -- parts and cases -----------------------------------------------------------------------------------------------
 
     def part(
-        self, name: str, condition: Any, says: Says = "", *more: str, sort: str = "value", cause: str = ""
-    ) -> bool:
+        self, name: str, condition: Any, says: Says = "", *more: str, sort: str = "value", cause: str = "",
+        fits: frozenset[str] | None = None,
+    ) -> bool:  # fmt: skip
         """Notes one part of an answer.
 
         Parameters
@@ -131,6 +132,8 @@ class Grading:
             What it looks at, one of `ptxlab.course.verdict.SORTS`.
         cause
             The sentence that names the mistake, or "".
+        fits
+            The sentences of all known mistakes that fit; None where none is known.
 
         Returns
         -------
@@ -139,7 +142,7 @@ class Grading:
         """
         ok = bool(condition or (self.quick and sort == "cost"))
         said = () if ok or self.quick else tuple(short(sentence) for sentence in sentences(says) + more if sentence)
-        self.parts.append(Part(name, ok, said, self._in_hidden, sort, not ok and bool(cause)))
+        self.parts.append(Part(name, ok, said, self._in_hidden, sort, not ok and bool(cause), fits))
         return ok
 
     def failing(self) -> tuple[Any, ...]:
@@ -210,10 +213,10 @@ class Grading:
         """What was found: of the first wrong part what it says, or the notes if all is right."""
         for launched in self._launches:
             self._tell_symptom(launched)
-        cause = mistaken(self.asked)
+        cause, named = mistaken(self.asked)
         for at, part in enumerate(self.parts):
             if cause and not part.ok and part.name.startswith("predicts "):
-                self.parts[at] = replace(part, says=(*part.says, cause), cause=True)
+                self.parts[at] = replace(part, says=(*part.says, cause), cause=named)
         wrong = next((part for part in self.parts if not part.ok), None)
         ok = wrong is None and bool(self.parts)
         if self.graded:
@@ -404,7 +407,8 @@ class Grading:
             right = np.isclose(got.astype(np.float64), want.astype(np.float64), rtol=rtol, atol=atol)
         right |= ~np.broadcast_to(only, right.shape)
         launched, _ = self._whose(got, run)
-        cause = "" if self.quick or right.all() else fitting(known, got, only, max(rtol, 1e-6), atol)
+        fits = set() if self.quick or right.all() else fitting(known, got, only, max(rtol, 1e-6), atol)
+        cause = "".join(fits) if len(fits) == 1 else ""
         if launched is not None and launched.symptom:
             if not cause:
                 self._tell_symptom(launched)
@@ -412,7 +416,8 @@ class Grading:
             launched.symptom = ()
         if right.all():
             return self.part(name, True)
-        return self.part(name, False, lambda: self._differs(got, want, right, run, cause, says), cause=cause)
+        told = frozenset(fits) if known and np.isfinite(got.astype(float)).all() else None
+        return self.part(name, False, lambda: self._differs(got, want, right, run, cause, says), cause=cause, fits=told)
 
     def equal(
         self, name: str, got: Any, want: Any, *, run: Run | None = None, says: Says = "", known: Any = ()

@@ -18,6 +18,7 @@ from functools import cache
 from typing import Any
 
 from ptxlab.course import one_change, own
+from ptxlab.course.causes import contradicted
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
 from ptxlab.course.hints import advised
@@ -150,7 +151,16 @@ def explained(exercise: Exercise, answer: Any, g: Grading) -> Feedback:
     def right(changed: Any) -> bool:
         return all(graded_by(exercise, changed, quick=how).feedback().ok for how in ("values", "checks"))
 
-    return one_change.explained(exercise, answer, g.feedback(), g.asked, right)
+    found = g.feedback()
+    wrong = next((part for part in found.parts if not part.ok), None)
+    if wrong is not None and wrong.cause and wrong.fits:
+        (cause,) = wrong.fits
+        others = graded_by(exercise, answer, every=True).parts
+        if contradicted(cause, [part.fits for part in others if not part.ok]):  # it fits by chance
+            says = tuple(one for one in found.says if one != cause)
+            parts = tuple(replace(part, cause=False, says=says) if part is wrong else part for part in found.parts)
+            found = replace(found, says=says, parts=parts)
+    return one_change.explained(exercise, answer, found, g.asked, right)
 
 
 def graded_by(

@@ -430,7 +430,9 @@ def _instead(node: ast.expr, of: _Changes, top: bool) -> Iterator[tuple[int, ast
             yield 4, wrapped, f"Is {shown} itself meant there, or what a function makes of it?"
     if isinstance(node, ast.IfExp):
         yield 1, ast.IfExp(node.test, node.orelse, node.body), f"The two cases of {shown} have changed places."
-    if (isinstance(node, ast.Name) and node.id in of.names) or isinstance(node, ast.Subscript | ast.Attribute):
+    if (isinstance(node, ast.Name) and node.id in of.names) or isinstance(
+        node, ast.Subscript | ast.Attribute | ast.Call
+    ):
         for other in of.alike(text):
             akin = not {*re.split(r"[_\d]", text)}.isdisjoint(re.split(r"[_\d]", other))  # row_max, new_max
             rank = 1 if akin else 2 if isinstance(node, ast.Name) else 5
@@ -480,7 +482,8 @@ def _numbers(value: int | float, shown: str) -> Iterator[tuple[int, ast.expr, st
             yield 0, ast.Constant(near), f"The {shown} is off by one."
     others = {2 * value, value // 2, 4 * value, value // 4, value - 1, value + 1, 0, 1, 3, 7, 8, 16, 31, 32} - {value}
     for other in sorted(others):
-        yield 1, ast.Constant(type(value)(other)), f"Is {shown} the right number there?"
+        factor = ", or is a factor missing?" if other in (2 * value, 4 * value) and value else "?"
+        yield 1, ast.Constant(type(value)(other)), f"Is {shown} the right number there{factor}"
     if isinstance(value, float):
         for endless in ("-math.inf", "math.inf"):
             yield 1, ast.parse(endless, mode="eval").body, f"Is {shown} the right number to begin with?"
