@@ -90,6 +90,8 @@ class Grading:
     quick
         Where many answers are tried one after the other: costs do not count, and nothing is said. "values" leaves out
         the checks and the other orders, "checks" does not.
+    whole
+        Whether the hidden cases come where others are wrong, too.
 
     Attributes
     ----------
@@ -99,8 +101,10 @@ class Grading:
         What was looked at so far, in order.
     """
 
-    def __init__(self, exercise: Named, *, seed: int, graded: bool = False, quick: str = "") -> None:
-        self.exercise, self.seed, self.graded, self.quick = exercise, seed, graded, quick
+    def __init__(
+        self, exercise: Named, *, seed: int, graded: bool = False, quick: str = "", whole: bool = False
+    ) -> None:
+        self.exercise, self.seed, self.graded, self.quick, self.whole = exercise, seed, graded, quick, whole
         of_exercise = zlib.crc32(exercise.name.encode())
         self.rng = np.random.default_rng(of_exercise)
         self._rng_of_hidden = np.random.default_rng([seed, of_exercise])
@@ -197,7 +201,7 @@ class Grading:
             yield case
             if self.failed and not self.graded and not self.asked:
                 return
-        if hidden is None or self.failed:
+        if hidden is None or (self.failed and not self.whole):
             return
         before, self.rng = self.rng, self._rng_of_hidden
         self._in_hidden = True

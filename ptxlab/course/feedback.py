@@ -155,7 +155,7 @@ def explained(exercise: Exercise, answer: Any, g: Grading) -> Feedback:
     wrong = next((part for part in found.parts if not part.ok), None)
     if wrong is not None and wrong.cause and wrong.fits:
         (cause,) = wrong.fits
-        others = graded_by(exercise, answer, every=True).parts
+        others = graded_by(exercise, answer, every=True, whole=True).parts
         if contradicted(cause, [part.fits for part in others if not part.ok]):  # it fits by chance
             says = tuple(one for one in found.says if one != cause)
             parts = tuple(replace(part, cause=False, says=says) if part is wrong else part for part in found.parts)
@@ -164,10 +164,16 @@ def explained(exercise: Exercise, answer: Any, g: Grading) -> Feedback:
 
 
 def graded_by(
-    exercise: Exercise, answer: Any, *, seed: int = STUDY_SEED, every: bool = False, quick: str = ""
+    exercise: Exercise,
+    answer: Any,
+    *,
+    seed: int = STUDY_SEED,
+    every: bool = False,
+    quick: str = "",
+    whole: bool = False,
 ) -> Grading:
-    """An answer after its checks. every: they go on after the first mistake, as for a mark. quick: see `Grading`."""
-    g = Grading(exercise, seed=seed, graded=every, quick=quick)
+    """An answer after its checks. every: they go on after the first mistake, as for a mark. quick, whole: see `Grading`."""
+    g = Grading(exercise, seed=seed, graded=every, quick=quick, whole=whole)
     if answer is None or answer is ...:
         says = f"There is no answer yet: the cell must assign `{exercise.answer}`."
         g.part("there is an answer", False, says, sort="broken")
