@@ -249,7 +249,7 @@ class _Changes:
         tests = [name for node in nodes if isinstance(node, ast.While) for name in ast.walk(node.test)]
         self.counted = {name.id for name in tests if isinstance(name, ast.Name)}  # a change of theirs may never end
         given = [node for node in nodes if isinstance(node, ast.arg) and node.arg != "k"]
-        self.names = sorted(stored | {arg.arg for arg in given})
+        self.names, self.given = sorted(stored | {arg.arg for arg in given}), {arg.arg for arg in given}
         types = {arg.arg: ast.unparse(arg.annotation) if arg.annotation else "" for arg in given}
         self.sizes = [name for name, of in types.items() if not re.match("Ptr|f32|TensorMap", of)]
         self.pointers = {name for name, of in types.items() if of.startswith("Ptr")}
@@ -425,9 +425,9 @@ def _instead(node: ast.expr, of: _Changes, top: bool) -> Iterator[tuple[int, ast
             for arg in node.args:
                 yield 1, arg, f"What is `{name}` for in {shown}?"
     if isinstance(node, ast.Name | ast.Subscript) and text not in ("k", "math", "np"):
-        for function in ("math.exp", "math.log", "k.exp2", "k.log2", "abs", "-"):
+        for function in ("math.exp", "math.log", "abs", "-") if of.sort == "prediction" else ("k.exp2", "k.log2", "-"):
             wrapped = ast.parse(f"{function}({text})", mode="eval").body
-            yield 4, wrapped, f"Is {shown} itself meant there, or what a function makes of it?"
+            yield 2, wrapped, f"Is {shown} itself meant there, or what a function makes of it?"
     if isinstance(node, ast.IfExp):
         yield 1, ast.IfExp(node.test, node.orelse, node.body), f"The two cases of {shown} have changed places."
     if (isinstance(node, ast.Name) and node.id in of.names) or isinstance(
@@ -435,7 +435,7 @@ def _instead(node: ast.expr, of: _Changes, top: bool) -> Iterator[tuple[int, ast
     ):
         for other in of.alike(text):
             akin = not {*re.split(r"[_\d]", text)}.isdisjoint(re.split(r"[_\d]", other))  # row_max, new_max
-            rank = 1 if akin else 2 if isinstance(node, ast.Name) else 5
+            rank = 1 if akin else 2 if isinstance(node, ast.Name) or other in of.given else 5
             yield rank, ast.Name(other, ast.Load()), f"Is {shown} what is needed there?"
     if isinstance(node, ast.Tuple) and all(isinstance(n, ast.Constant) and isinstance(n.value, int) for n in node.elts):
         numbers = [ast.literal_eval(n) for n in node.elts]
@@ -445,7 +445,7 @@ def _instead(node: ast.expr, of: _Changes, top: bool) -> Iterator[tuple[int, ast
     if isinstance(node, ast.BinOp | ast.Name | ast.Call | ast.Subscript | ast.Constant) and isinstance(text, str):
         for factor in (*_FACTORS, *(of.names if of.sort == "prediction" else of.sizes)):
             by = ast.parse(factor, mode="eval").body
-            rank = 2 if top or factor in of.sizes else 4
+            rank = 2 if factor in (*_FACTORS[:2], *of.sizes) else 3 if top else 4
             yield rank, ast.BinOp(node, ast.Mult(), by), f"To {shown} a factor is missing: {_about(factor)}"
             if isinstance(node, ast.Name) and factor in _FACTORS and not top:
                 yield 4, ast.BinOp(node, ast.FloorDiv(), by), f"{shown} is too large: is it to be divided by something?"
