@@ -172,7 +172,7 @@ def graded_by(
     quick: str = "",
     whole: bool = False,
 ) -> Grading:
-    """An answer after its checks. every: they go on after the first mistake, as for a mark. The rest as in `Grading`."""
+    """An answer after its checks. every: they go on after the first mistake, as for a mark. Others as in `Grading`."""
     g = Grading(exercise, seed=seed, graded=every, quick=quick, whole=whole)
     if answer is None or answer is ...:
         says = f"There is no answer yet: the cell must assign `{exercise.answer}`."
