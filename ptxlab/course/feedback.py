@@ -21,7 +21,7 @@ from ptxlab.course import one_change, own
 from ptxlab.course.causes import contradicted
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
-from ptxlab.course.hints import advised
+from ptxlab.course.hints import advised, untouched
 from ptxlab.course.notebook_sources import placed
 from ptxlab.course.progress_kept import Progress, progress_of
 from ptxlab.course.verdict import Feedback, Score
@@ -152,6 +152,8 @@ def explained(exercise: Exercise, answer: Any, g: Grading) -> Feedback:
         return all(graded_by(exercise, changed, quick=how).feedback().ok for how in ("values", "checks"))
 
     found = g.feedback()
+    if untouched(exercise, answer):
+        return found
     wrong = next((part for part in found.parts if not part.ok), None)
     if wrong is not None and wrong.cause and wrong.fits:
         (cause,) = wrong.fits

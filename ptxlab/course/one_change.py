@@ -22,7 +22,7 @@ from ptxlab.course.exercise import Exercise
 from ptxlab.course.values import same
 from ptxlab.course.verdict import Feedback, Part
 
-MOST, FEW = 100, 12
+MOST, FEW = 40, 8
 """Changes that are tried at most where each of them is a launch; and where a check has said what is missing."""
 FIRST = 5
 """Changes of a prediction that are tried together with a second one: those with which most cases are right."""
@@ -370,7 +370,8 @@ def _instead(node: ast.expr, of: _Changes, top: bool) -> Iterator[tuple[int, ast
             ).body
             for new in (up, plus):
                 yield 0, new, f"{shown} rounds down: what becomes of the rest?"
-        for op in _OPERATIONS.get(type(node.op), ()):
+        one = ast.unparse(node.right) == "1"  # what is multiplied by 1 is what it was
+        for op in () if one else _OPERATIONS.get(type(node.op), ()):
             yield 0, ast.BinOp(node.left, op(), node.right), f"Is `{sign}` the right operation {between}?"
         for kept, gone in ((node.left, node.right), (node.right, node.left)):
             yield 1, kept, f"In {shown} there is too much: what is `{ast.unparse(gone)}` for?"
@@ -413,11 +414,11 @@ def _instead(node: ast.expr, of: _Changes, top: bool) -> Iterator[tuple[int, ast
                 says = f"`{old}` loses what it had: what is to become of the two?"
                 yield 1, ast.Call(node.func, args, node.keywords), says
         same_both_ways = name in ("max", "min")
-        for one, two in [] if same_both_ways else itertools.combinations(range(len(node.args)), 2):
+        for first, second in [] if same_both_ways else itertools.combinations(range(len(node.args)), 2):
             args = list(node.args)
-            args[one], args[two] = args[two], args[one]
-            says = f"`{ast.unparse(args[two])}` and `{ast.unparse(args[one])}` have changed places."
-            yield 1, ast.Call(node.func, args, node.keywords), f"{says}"
+            args[first], args[second] = args[second], args[first]
+            says = f"`{ast.unparse(args[second])}` and `{ast.unparse(args[first])}` have changed places."
+            yield 1, ast.Call(node.func, args, node.keywords), says
         if name in ("max", "min") and len(node.args) == 2:
             says = f"Is `{name}` what {shown} is to do?"
             yield 1, ast.BinOp(node.args[0], ast.Add(), node.args[1]), says
@@ -479,7 +480,7 @@ def _numbers(value: int | float, shown: str) -> Iterator[tuple[int, ast.expr, st
     """What may stand in the place of a number."""
     if isinstance(value, int):
         for near in (value - 1, value + 1):
-            yield 0, ast.Constant(near), f"The {shown} is off by one."
+            yield 2 if value in (1, 2) else 0, ast.Constant(near), f"The {shown} is off by one."
     others = {2 * value, value // 2, 4 * value, value // 4, value - 1, value + 1, 0, 1, 3, 7, 8, 16, 31, 32} - {value}
     for other in sorted(others):
         factor = ", or is a factor missing?" if other in (2 * value, 4 * value) and value else "?"

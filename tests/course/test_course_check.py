@@ -114,7 +114,7 @@ def asked(answer: Any, seed: int) -> list[Any]:
 
 
 @pytest.mark.parametrize(("name", "change", "says"), [
-    ("03-loads", ("vector  # D", "vector + 1  # D"), "is off by one"),
+    ("03-loads", ("vector  # D", "vector + 1  # D"), "there is too much: what is `1` for?"),
     ("10-offset", ("heads + head", "heads * head"), "Is `*` the right operation between `slot * heads` and `head`?"),
     ("00-guard", ("setp.ge", "setp.gt"), "Is `gt` the right word there?"),
     ("00-relu", ("i >= n", "i > n"), "In `i > n`, which side has equality?"),
