@@ -484,7 +484,8 @@ def _numbers(value: int | float, shown: str) -> Iterator[tuple[int, ast.expr, st
     others = {2 * value, value // 2, 4 * value, value // 4, value - 1, value + 1, 0, 1, 3, 7, 8, 16, 31, 32} - {value}
     for other in sorted(others):
         factor = ", or is a factor missing?" if other in (2 * value, 4 * value) and value else "?"
-        yield 1, ast.Constant(type(value)(other)), f"Is {shown} the right number there{factor}"
+        rank = 1 if other in (2 * value, value // 2) else 3
+        yield rank, ast.Constant(type(value)(other)), f"Is {shown} the right number there{factor}"
     if isinstance(value, float):
         for endless in ("-math.inf", "math.inf"):
             yield 1, ast.parse(endless, mode="eval").body, f"Is {shown} the right number to begin with?"
