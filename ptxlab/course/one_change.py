@@ -108,9 +108,11 @@ def _of_function(exercise: Exercise, answer: Any, wrong: Part, asked: Sequence[S
             linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)  # the builder reads it
             if code not in tried and right(bound(code, name)):
                 return f"{ONE}{change.says}\n{change.line}"
+            tried.add(code)
         except Exception:  # a change need not make sense
             continue
-        tried.add(code)
+        finally:
+            linecache.cache.pop(name, None)
     return ""
 
 
