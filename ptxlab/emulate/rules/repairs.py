@@ -136,7 +136,7 @@ def one_atomic(program: Program, path: list[Code]) -> str:
     if len(steps) == 1 and (step := steps[0]).instruction is not None:
         carried = {register for code in path[: path.index(step)] for register in writes(code)}
         fresh = [k for k, source in enumerate(step.sources) if not carried & set(registers_of(source))]
-        if fresh == {Action.SUBTRACT: [1], Action.MULTIPLY_ADD: [0, 1]}.get(step.action, fresh[:1]):
+        if fresh and fresh == {Action.SUBTRACT: [1], Action.MULTIPLY_ADD: [0, 1]}.get(step.action, fresh[:1]):
             name = _ATOMICS.get(step.action) or _kept(path, step, fresh)
         space, type_ = "" if store.space == "generic" else f".{store.space}", str(step.form.type)
         opcodes = (f"red{space}.{name}.{each}" for each in (type_, type_.replace("s", "u")))
