@@ -69,11 +69,9 @@ class Arithmetic(Emitter):
         return f"mov.b{cls.bits}"
 
     # -- operators
-    def _binary(self, op: str, r: Register[T], other: object, reflected: bool = False) -> T:
+    def _binary(self, op: str, r: Register[Any], other: object, reflected: bool = False) -> Any:
         """`r op other` (or `other op r`): one instruction."""
-        site = self.source.here(sys._getframe(2))
-        answer: T = self._combined(op, r, other, reflected, None, site)
-        return answer
+        return self._combined(op, r, other, reflected, None, self.source.here(sys._getframe(2)))
 
     def _update(self, op: str, var: Var[T], other: object) -> Var[T]:
         """`var op= other`: one instruction that writes the variable."""
@@ -84,7 +82,7 @@ class Arithmetic(Emitter):
         return var
 
     def _combined(self, op: str, r: Register[Any], other: object, reflected: bool, into: Any, site: Site) -> Any:
-        opcode = operators.BINARY.get((op, r.type.ptx))
+        opcode = operators.OPCODES.get((op, r.type.ptx))
         if opcode is None:
             raise operators.impossible(self, op, r, other, site)
         if isinstance(other, Register):
@@ -96,29 +94,16 @@ class Arithmetic(Emitter):
             raise operators.mixed(self, op, r, other, site)
         elif op in ("&", "|", "^") and isinstance(other, int):
             other = operators.mask(other, r.type)
-        cls = None if into is not None else r.type
+        cls = None if into is not None else pred if opcode.startswith("setp") else r.type
         pair = (other, r) if reflected else (r, other)
         return self._emit(opcode, *pair, into=into, result=cls, site=site)
 
     def _unary(self, op: str, r: Register[T]) -> T:
         site = self.source.here(sys._getframe(2))
-        opcode = operators.UNARY.get((op, r.type.ptx))
+        opcode = operators.OPCODES.get((op, r.type.ptx))
         if opcode is None:
-            raise operators.impossible(self, op, r, None, site)
+            raise operators.impossible(self, "-" if op == "neg" else op, r, None, site)
         answer: T = self._emit(opcode, r, result=r.type, site=site)
-        return answer
-
-    def _compare(self, op: str, r: Register[Any], other: object) -> pred:
-        site = self.source.here(sys._getframe(2))
-        opcode = operators.COMPARE.get((op, r.type.ptx))
-        if opcode is None:
-            raise operators.impossible(self, op, r, other, site)
-        if isinstance(other, Register):
-            if other.type is not r.type:
-                raise operators.mixed(self, op, r, other, site)
-        elif not isinstance(other, int | float) and not hasattr(other, "__float__"):
-            raise operators.mixed(self, op, r, other, site)
-        answer: pred = self._emit(opcode, r, other, result=pred, site=site)
         return answer
 
     # -- traps

@@ -11,12 +11,8 @@ from ptxlab.builder.registers import TYPES, Register
 from ptxlab.builder.source import Site
 from ptxlab.errors import BuildError
 
-BINARY: dict[tuple[str, str], str] = {}
-"""(operator, PTX type) -> opcode."""
-
-UNARY: dict[tuple[str, str], str] = {}
-COMPARE: dict[tuple[str, str], str] = {}
-
+OPCODES: dict[tuple[str, str], str] = {}
+"""(operator, PTX type) -> opcode; "neg" is the sign."""
 _WORDS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 
 
@@ -29,26 +25,26 @@ def _fill() -> None:
             continue
         if cls.kind in ("float", "packed"):
             for op, word in (("+", "add"), ("-", "sub"), ("*", "mul")):
-                BINARY[op, ptx] = f"{word}.rn.{ptx}"
-            UNARY["-", ptx], UNARY["abs", ptx] = f"neg.{ptx}", f"abs.{ptx}"
+                OPCODES[op, ptx] = f"{word}.rn.{ptx}"
+            OPCODES["neg", ptx], OPCODES["abs", ptx] = f"neg.{ptx}", f"abs.{ptx}"
         if ptx in ("f32", "f64"):
-            BINARY["/", ptx] = f"div.rn.{ptx}"
+            OPCODES["/", ptx] = f"div.rn.{ptx}"
         if cls.kind in ("signed", "unsigned"):
-            BINARY["+", ptx], BINARY["-", ptx], BINARY["*", ptx] = f"add.{ptx}", f"sub.{ptx}", f"mul.lo.{ptx}"
-            BINARY["//", ptx], BINARY["%", ptx] = f"div.{ptx}", f"rem.{ptx}"
-            UNARY["-", ptx] = f"neg.s{cls.bits}"
+            OPCODES["+", ptx], OPCODES["-", ptx], OPCODES["*", ptx] = f"add.{ptx}", f"sub.{ptx}", f"mul.lo.{ptx}"
+            OPCODES["//", ptx], OPCODES["%", ptx] = f"div.{ptx}", f"rem.{ptx}"
+            OPCODES["neg", ptx] = f"neg.s{cls.bits}"
         if cls.kind == "signed":
-            UNARY["abs", ptx] = f"abs.{ptx}"
+            OPCODES["abs", ptx] = f"abs.{ptx}"
         if cls.kind in ("signed", "unsigned", "bits", "pred"):
-            BINARY["&", ptx], BINARY["|", ptx], BINARY["^", ptx] = f"and.{bits}", f"or.{bits}", f"xor.{bits}"
-            UNARY["~", ptx] = f"not.{bits}"
+            OPCODES["&", ptx], OPCODES["|", ptx], OPCODES["^", ptx] = f"and.{bits}", f"or.{bits}", f"xor.{bits}"
+            OPCODES["~", ptx] = f"not.{bits}"
         if cls.kind in ("signed", "unsigned", "bits"):
-            BINARY["<<", ptx], BINARY[">>", ptx] = f"shl.{bits}", f"shr.{ptx}"
+            OPCODES["<<", ptx], OPCODES[">>", ptx] = f"shl.{bits}", f"shr.{ptx}"
         if cls.kind in ("signed", "unsigned", "float"):
             for op, word in _WORDS.items():
-                COMPARE[op, ptx] = f"setp.{'neu' if op == '!=' and cls.kind == 'float' else word}.{ptx}"
+                OPCODES[op, ptx] = f"setp.{'neu' if op == '!=' and cls.kind == 'float' else word}.{ptx}"
         if cls.kind == "bits":
-            COMPARE["==", ptx], COMPARE["!=", ptx] = f"setp.eq.{ptx}", f"setp.ne.{ptx}"
+            OPCODES["==", ptx], OPCODES["!=", ptx] = f"setp.eq.{ptx}", f"setp.ne.{ptx}"
 
 
 _fill()
@@ -124,7 +120,7 @@ def mixed(k: Emitter, op: str, r: Register[Any], other: object, site: Site, *, f
 
 
 def _has(op: str, cls: type[Any]) -> bool:
-    return (op, cls.ptx) in BINARY or (op, cls.ptx) in COMPARE
+    return (op, cls.ptx) in OPCODES
 
 
 def _rank(cls: type[Any]) -> tuple[bool, int, bool, bool]:

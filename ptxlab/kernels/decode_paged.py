@@ -60,13 +60,13 @@ def make(config: DecodeConfig) -> Kernel:
 
         where = rows_of(k, config, key, value, table, batch, kv_head, Hkv, width)
         here = Here.decoding(k, config, batch, [head], keys, scale)
-        first, last = here.span if here and here.span else (0, keys)
+        first, last = here.span or (0, keys)
         state = attend(k, config, q + row_start, scale * LOG2E, first, last, where, here)
         merge_lanes(k, Lanes(D, config.dtype), state)
         merged = merge_warps(k, config, state)
         finish(k, config, merged, row, row_start, o, lse, slots, sums)
 
-    return decode_paged(**config.absent())
+    return decode_paged(extra=config.extra)
 
 
 Rows = tuple[Ptr[Any], Ptr[Any]]

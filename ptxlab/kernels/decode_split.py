@@ -50,7 +50,7 @@ def make(config: DecodeConfig) -> Kernel:
         row = batch * Hq + head
         keys = key_count(k, lengths, batch)
         here = Here.decoding(k, config, batch, [head], keys, scale, split)
-        first, last = part(k, keys, splits, split, span=here.span if here else None)
+        first, last = part(k, keys, splits, split, span=here.span)
 
         where = rows_of(k, config, key, value, table, batch, kv_head, Hkv, width)
         state = attend(k, config, q + k.mul(row, D, wide=True), scale * LOG2E, first, last, where, here)
@@ -64,7 +64,7 @@ def make(config: DecodeConfig) -> Kernel:
             result[D] = merged.row_max * LN2
             result[D + 1] = merged.row_sum
 
-    return decode_split(extra=config.extra, **({} if config.cache == "paged" else {"table": None}))
+    return decode_split(extra=config.extra)
 
 
 def part(

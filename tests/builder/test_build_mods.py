@@ -95,8 +95,8 @@ HAS = "a symbolic number has a value only when the kernel runs; "
 TABLES = "`{0}` is not a parameter of the function, so it is not one of the kernel"
 LINE = "def f(..., kv_idx, {0}): ...    # and in the call: {0}={0}"
 WRONG = [
-    (branch, HAS + "`if` is evaluated when the function is traced", "return np.where(kv_idx > q_idx, -np.inf, score)"),
-    (lambda s, b, h, q, kv: s if kv <= q else 0.0, HAS + "`a if p else b` is evaluated when the function is traced",
+    (branch, HAS + "`if` is evaluated when the kernel is built", "return np.where(kv_idx > q_idx, -np.inf, score)"),
+    (lambda s, b, h, q, kv: s if kv <= q else 0.0, HAS + "`a if p else b` is evaluated when the kernel is built",
      "np.where(kv <= q, s, 0.0)"),
     (lambda s, b, h, q, kv: np.where(kv <= q and kv > 3, s, 0), HAS + "`and` is evaluated when the kernel is built",
      "(kv <= q) & (kv > 3)"),
@@ -107,7 +107,7 @@ WRONG = [
     (lambda s, b, h, q, kv: np.log1p(s), "np.log1p has no counterpart in PTX here", "np.log(1 + x)"),
     (lambda s, b, h, q, kv: s * math.exp(-h), HAS + "Python's mathematics works when the kernel is built",
      "np.exp(-h)"),
-    (lambda s, b, h, q, kv: max(s, 0), HAS + "Python's `max` is evaluated when the function is traced",
+    (lambda s, b, h, q, kv: max(s, 0), HAS + "Python's `max` is evaluated when the kernel is built",
      "np.maximum(s, 0)"),
     (lambda s, b, h, q, kv: s + TABLE[h], TABLES.format("TABLE"), LINE.format("TABLE")),
     (lambda s, b, h, q, kv: s + ROWS[h], HAS + TABLES.format("ROWS"), LINE.format("ROWS")),
@@ -127,7 +127,7 @@ WRONG = [
     (lambda s, b, h, q, kv, slopes: s + slopes[h % len(slopes)],
      "`slopes.shape[0]` is not known when the kernel is built, which takes arrays of any size",
      "def f(..., kv_idx, slopes, n): ...    # and in the call: n=slopes.shape[0]"),
-    (one_way, HAS + "`if` is evaluated when the function is traced", "return np.where(kv_idx < 4, score, -np.inf)"),
+    (one_way, HAS + "`if` is evaluated when the kernel is built", "return np.where(kv_idx < 4, score, -np.inf)"),
     (lambda s, b, h, q_idx, kv_idx: s + kv_index,  # noqa: F821
      "there is no `kv_index` here; did you mean kv_idx?", "kv_idx"),
     (lambda s, b, h, q, kv: s + bias[h], "there is no `bias` here", LINE.format("bias")),  # noqa: F821
