@@ -90,7 +90,16 @@ class Builder(Probes, Instructions):
     def var(self, type: type[T], value: Register[T] | Number) -> Var[T]:
         """A variable of a type with its initial value: one `mov`, or none when `value` is a result without a name."""
         site = self.source.here(sys._getframe(1))
-        return self._declare(type, value, site)
+        if not (isinstance(type, type_) and issubclass(type, Register) and type.bits):
+            raise mistakes.error(site, f"k.var needs a type and a value, found {type!r}", "k.var(f32, 0.0)")
+        if type.bits == 8:
+            what = f"a register has at least 16 bits; {type.ptx} lives in memory only"
+            raise mistakes.error(site, what, "k.var(u32, ...)")
+        names, numbered, _ = self.source.names(self._frame, site)
+        var: Var[T] = self._register(type, names if isinstance(names, str) else None, site, Var, numbered)
+        self._first(type, var, value, site)
+        self.scope.nodes[-1].named = names is not None
+        return var
 
     def vars(
         self, type: type[T], count: int, value: Register[T] | Number | Sequence[Register[T] | Number]
@@ -116,19 +125,6 @@ class Builder(Probes, Instructions):
             self._first(type, var, first, site)
             self.scope.nodes[-1].named = names is not None
         return out
-
-    def _declare(self, type: type[T], value: Any, site: Site) -> Var[T]:
-        if not (isinstance(type, type_) and issubclass(type, Register) and type.bits):
-            raise mistakes.error(site, f"k.var needs a type and a value, found {type!r}", "k.var(f32, 0.0)")
-        if type.bits == 8:
-            raise mistakes.error(
-                site, f"a register has at least 16 bits; {type.ptx} lives in memory only", "k.var(u32, ...)"
-            )
-        names, numbered, _ = self.source.names(self._frame, site)
-        var: Var[T] = self._register(type, names if isinstance(names, str) else None, site, Var, numbered)
-        self._first(type, var, value, site)
-        self.scope.nodes[-1].named = names is not None
-        return var
 
     def _first(self, type: type[Any], var: Var[Any], value: Any, site: Site) -> None:
         if isinstance(value, Register):

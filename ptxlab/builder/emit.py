@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from ptxlab.builder import mistakes
 from ptxlab.builder.conversions import conversion
 from ptxlab.builder.immediates import immediate
-from ptxlab.builder.plan import Plan, plan
+from ptxlab.builder.plan import Plan, miscounted, plan
 from ptxlab.builder.pointer import Coordinates, Ptr
 from ptxlab.builder.registers import IN_REGISTER, TYPES, Operations, Register, Var
 from ptxlab.builder.scope import Scope
@@ -136,16 +136,10 @@ class Emitter(Operations):
             raise mistakes.error(site, why.what, syntax=why.syntax) from None
 
     def _miscounted(self, p: Plan, operands: Sequence[Any], site: Site) -> BuildError:
-        names = ", ".join(s.name for s, _ in p.sources)
-        count = len(p.sources)
-        call = call_at(site)
-        return mistakes.error(
-            site,
-            f"{p.opcode} takes {count or 'no'} operand{'s' if count != 1 else ''}"
-            f"{f' ({names})' if names else ''}, found {len(operands)}",
-            completed(p.form.op.name, call) if call.function.endswith(f".{p.form.op.name}") else "",
-            p.form.op.syntax,
-        )
+        call, name = call_at(site), p.form.op.name
+        what = miscounted(p.opcode, [spec for spec, _ in p.sources], len(operands))
+        write = completed(name, call) if call.function.endswith(f".{name}") else ""
+        return mistakes.error(site, what, write, p.form.op.syntax)
 
     # -- operands
     def _operand(self, p: Plan, ptx: str, value: Any, site: Site) -> Any:

@@ -120,15 +120,6 @@ def number(site: Site, shown: str, name: str, instead: str) -> BuildTypeError:
     return type_error(site, f"{has}; Python needs a whole number when the kernel is built", f"k.cvt(s32, {name})")
 
 
-def arguments(site: Site) -> list[str]:
-    """The texts of the positional arguments of the call at a place; none where its text is not there or not whole."""
-    try:
-        node = ast.parse(site.text, mode="eval").body
-    except SyntaxError:
-        return []
-    return [ast.unparse(a) for a in node.args] if isinstance(node, ast.Call) else []
-
-
 def as_loop(parts: list[str]) -> str:
     """The loop of the builder that counts as `range(*parts)` does."""
     start, stop, step = {1: ["0", *parts, "1"], 2: [*parts, "1"], 3: parts}.get(len(parts), ["0", "n", "1"])

@@ -242,12 +242,6 @@ class Tracer:
         return ([self.whole(n) for n in nodes], "whole") if "whole" in kinds else (list(nodes), "truth")
 
     # -- operators
-    def apply(self, op: str, *values: Any) -> Any:
-        """An operation of one or two numbers."""
-        if op == "**":
-            return self.power(*values)
-        return self.binary(op, *values) if len(values) == 2 else self.unary(op, *values)
-
     def binary(self, op: str, left: Any, right: Any) -> Number:
         """`left op right`."""
         (a, b), kind = self.alike(self.operand(left), self.operand(right))
@@ -348,8 +342,8 @@ class Tracer:
         return self.binary("!=", made, 0) if table.kind == "truth" else made
 
 
-class Number:
-    """A symbolic number: what it is becomes known when the kernel runs."""
+class Number(np.lib.mixins.NDArrayOperatorsMixin):
+    """A symbolic number: what it is becomes known when the kernel runs. Its operators are numpy's functions."""
 
     def __init__(self, tracer: Tracer, node: Node) -> None:
         self.tracer, self.node = tracer, node
@@ -367,11 +361,13 @@ class Number:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         t = self.tracer
-        if method == "__call__" and not options:
+        (into,) = options.pop("out", inputs[:1])  # `x += y` binds x to a new number
+        if method == "__call__" and into is inputs[0] and not options:
             if ufunc in _MADE_OF:
                 return _MADE_OF[ufunc](*inputs)
             if ufunc in _OPERATIONS:
-                return t.apply(_OPERATIONS[ufunc], *inputs)
+                op = _OPERATIONS[ufunc]
+                return t.power(*inputs) if op == "**" else (t.binary if len(inputs) == 2 else t.unary)(op, *inputs)
         return t.no_function(f"np.{ufunc.__name__}" + " with options" * (ufunc in _MADE_OF or ufunc in _OPERATIONS))
 
     def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -408,7 +404,7 @@ class Number:
     def _refused(self, *_: Any) -> NoReturn:
         self.tracer.no_function(self.tracer.here().text.partition("(")[0].removeprefix("math."))
 
-    __round__ = __trunc__ = __divmod__ = __rdivmod__ = _refused
+    __round__ = __trunc__ = _refused
 
     def __iter__(self) -> NoReturn:
         self.tracer.refuse("this is one number; there is nothing to iterate over", "table[h]    # of an array")
@@ -429,7 +425,7 @@ class Number:
         self.tracer.refuse("this is one number, not an array; a parameter of the function may be an array", "table[h]")
 
 
-class Table:
+class Table(np.lib.mixins.NDArrayOperatorsMixin):
     """A symbolic array, a parameter of the function: `ids[q_idx]`."""
 
     def __init__(self, tracer: Tracer, parameter: Parameter) -> None:
@@ -462,7 +458,7 @@ class Table:
     def __setitem__(self, *_: Any) -> NoReturn:
         self.tracer.refuse(f"`{self.name}` is only read; a function changes no array", self.example)
 
-    __bool__ = __iter__ = __array__
+    __array_ufunc__ = __bool__ = __iter__ = __array__
 
 
 def _tanh_approx(x: Any) -> Any:
@@ -489,17 +485,6 @@ _MADE_OF: dict[Any, Callable[..., Any]] = {
     np.square: lambda x: x * x, np.reciprocal: lambda x: 1.0 / x, np.tanh: lambda x: x.tracer.tanh(x),
 }  # fmt: skip
 """Functions of numpy in terms of the operations."""
-_METHODS = {
-    "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "&": "and", "|": "or",
-    "^": "xor", "<<": "lshift", ">>": "rshift", "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne",
-    "**": "pow", "neg": "neg", "abs": "abs", "~": "invert",
-}  # fmt: skip
-"""Python's name of an operator's method."""
-for _op, _name in _METHODS.items():
-    setattr(Number, f"__{_name}__", lambda self, *other, op=_op: self.tracer.apply(op, self, *other))
-    setattr(Number, f"__r{_name}__", lambda self, other, op=_op: self.tracer.apply(op, other, self))
-    for _method in (f"__{_name}__", f"__r{_name}__"):
-        setattr(Table, _method, Table.__array__)
 _CLOSE = {"sum": "x + y", "max": "np.maximum(x, y)", "min": "np.minimum(x, y)", "any": "a | b", "all": "a & b",
           "round": "np.floor(x + 0.5)", "expm1": "np.exp(x) - 1", "log1p": "np.log(1 + x)", "isinf": "x == -np.inf",
           "sign": "np.where(x > 0, 1, -1)", "fmod": "x % n", "divmod": "x // n", "take": "table[h]"}  # fmt: skip

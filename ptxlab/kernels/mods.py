@@ -111,6 +111,18 @@ class Applied:
         sizes = {f"{name}_{n}": size for name, x in self.values.items() for n, size in enumerate(np.shape(x))}
         return {**self.values, **sizes}
 
+    @functools.cached_property
+    def key(self) -> tuple[Any, ...]:
+        """Two are equal where they have equal graphs of equal arrays: the same tiles are seen."""
+        arrays = ((name, np.asarray(x)) for name, x in self.numbers.items())
+        return self.mods.graph, *((name, x.dtype, x.shape, x.tobytes()) for name, x in arrays)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Applied) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
     @property
     def functions(self) -> tuple[Any, Any]:
         """The score_mod and the mask_mod (or None) as functions of arrays of their places, for a reference."""
