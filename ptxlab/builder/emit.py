@@ -14,12 +14,10 @@ from types import FrameType
 from typing import Any, TypeVar
 
 from ptxlab.builder import mistakes
-from ptxlab.builder.conversions import conversion
 from ptxlab.builder.immediates import immediate
 from ptxlab.builder.plan import Plan, miscounted, plan
 from ptxlab.builder.pointer import Coordinates, Ptr
-from ptxlab.builder.registers import IN_REGISTER, TYPES, Operations, Register, Var
-from ptxlab.builder.scope import Scope
+from ptxlab.builder.registers import IN_REGISTER, TYPES, Operations, Register, Scope, Var
 from ptxlab.builder.source import Names, Site, Source
 from ptxlab.builder.suggestions import address_of, call_at, completed
 from ptxlab.builder.warpgroup import Products, SharedStores
@@ -373,7 +371,7 @@ class Emitter(Operations):
 
     def _converted(self, to: type[Any], r: Register[Any]) -> str:
         """The Python text that makes a register another type; empty where there is none."""
-        return conversion(to, r.type, self._python(r))
+        return mistakes.conversion(to, r.type, self._python(r))
 
     def _type(self, given: Any, site: Site) -> Any:
         cls = TYPES.get(given) if isinstance(given, str) else given

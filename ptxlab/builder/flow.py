@@ -15,13 +15,31 @@ from ptxlab.builder.blocks import Block, Inside
 from ptxlab.builder.memory import Memory
 from ptxlab.builder.nodes import If, Jump, Loop
 from ptxlab.builder.pointer import Ptr
-from ptxlab.builder.registers import Register, pred, u32
-from ptxlab.builder.scope import Scope
+from ptxlab.builder.registers import Register, Scope, pred, u32
 from ptxlab.builder.source import Site
 from ptxlab.builder.suggestions import call_at
-from ptxlab.builder.waits import Waits, check_loop
 
 T = TypeVar("T")
+
+
+class Waits:
+    """How often a role has waited, and how often it went on to the next stage."""
+
+    def __init__(self) -> None:
+        self.waited: Site | None = None  # where, if the stage was not left since
+        self.waits = self.steps = 0
+
+
+def check_loop(turns: list[tuple[Waits, int, int]]) -> None:
+    """An error if a round of a loop waits but does not call `next`. turns: with their waits and steps when it began."""
+    for turn, waits, steps in turns:
+        if turn.waits > waits and turn.steps == steps and turn.waited is not None:
+            raise mistakes.error(
+                turn.waited,
+                "this wait is in a loop that does not go on to the next stage: from the second round on "
+                "it names a phase that is over, and passes at once",
+                "turn.next()",
+            )
 
 
 class Flow(Memory):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ptxlab.builder import mistakes
-from ptxlab.builder.conversions import grouped
 from ptxlab.builder.emit import Emitter
 from ptxlab.builder.registers import TYPES, Register
 from ptxlab.builder.source import Site
@@ -59,21 +58,21 @@ def impossible(k: Emitter, op: str, r: Register[Any], other: object, site: Site)
     """The error of an operator that its type has no instruction for."""
     ptx, kind, text, shown = r.type.ptx, r.type.kind, k._python(r), k._shown(r)
     says, fix = f"`{op}` has no instruction for {ptx}", ""
-    second = grouped(k._python(other)) if isinstance(other, Register) else repr(other)
+    second = mistakes.grouped(k._python(other)) if isinstance(other, Register) else repr(other)
     if op == "/" and kind in ("signed", "unsigned"):
         says = f"`/` divides floats, {shown} is {ptx}; integer division is `//`"
-        fix = site.text.replace(" / ", " // ") if " / " in site.text else f"{grouped(text)} // {second}"
+        fix = site.text.replace(" / ", " // ") if " / " in site.text else f"{mistakes.grouped(text)} // {second}"
     elif op in ("//", "%") and kind == "float":
         says = f"`{op}` is for integers, {shown} is {ptx}; float division is `/`"
-        fix = site.text.replace(" // ", " / ") if " // " in site.text else f"{grouped(text)} / {second}"
+        fix = site.text.replace(" // ", " / ") if " // " in site.text else f"{mistakes.grouped(text)} / {second}"
     elif ptx == "pred" and op in ("+", "-", "*"):
         says, fix = f"`{op}` needs numbers, {shown} is a predicate", f"k.select({text}, 1, 0, type=u32)"
     elif ptx == "pred" and op in ("==", "!="):
         says = f"`{op}` has no instruction for predicates; `^` is true where they differ"
         if not isinstance(other, Register):
-            fix = f"~{grouped(text)}" if bool(other) == (op == "!=") else text
+            fix = f"~{mistakes.grouped(text)}" if bool(other) == (op == "!=") else text
         elif made := k._converted(r.type, other):
-            differ = f"{grouped(text)} ^ {grouped(made)}"
+            differ = f"{mistakes.grouped(text)} ^ {mistakes.grouped(made)}"
             fix = f"~({differ})" if op == "==" else differ
     elif kind == "bits":
         says = f"`{op}` needs a number, {shown} is {ptx}: bits without a meaning"
@@ -97,7 +96,7 @@ def mixed(k: Emitter, op: str, r: Register[Any], other: object, site: Site, *, f
         return mistakes.error(
             site, f"`{op}` of {k._shown(r)} ({r.type.ptx}) and {given}: expected a register or a number"
         )
-    a, b = grouped(k._python(r)), grouped(k._python(other))
+    a, b = mistakes.grouped(k._python(r)), mistakes.grouped(k._python(other))
     if op in ("<<", ">>"):
         says, made = (
             f"the shift amount must have 32 bits; {k._shown(other)} is {other.type.ptx}",
@@ -115,7 +114,7 @@ def mixed(k: Emitter, op: str, r: Register[Any], other: object, site: Site, *, f
         if not fixed and (not made or (_rank(r.type) < _rank(other.type) and _has(op, other.type))):
             widened = k._converted(other.type, r)
             a, made = (widened, b) if widened and _has(op, other.type) else (a, made)
-    write = f"{a} {op}{'=' if fixed else ''} {grouped(made)}" if made else ""
+    write = f"{a} {op}{'=' if fixed else ''} {mistakes.grouped(made)}" if made else ""
     return mistakes.error(site, says, write)
 
 

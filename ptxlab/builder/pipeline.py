@@ -27,11 +27,10 @@ import sys
 from typing import Any
 
 from ptxlab.builder import mistakes
-from ptxlab.builder.flow import Flow
+from ptxlab.builder.flow import Flow, Waits
 from ptxlab.builder.pointer import Ptr, Shared
 from ptxlab.builder.registers import Register, Var, b64, pred, u32
 from ptxlab.builder.source import Site
-from ptxlab.builder.waits import Waits
 
 
 class Pipeline:

@@ -8,15 +8,24 @@ extended to.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Protocol, TypeVar
 
-from ptxlab.builder.scope import Scope
 from ptxlab.builder.source import Site
 from ptxlab.errors import BuildError
 
 T = TypeVar("T")
 N = TypeVar("N", int, float)
 """The Python numbers that an operator takes beside registers."""
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """The nodes of one body, in order. `open`: instructions may still read what was computed in it."""
+
+    what: str = "kernel"
+    nodes: list[Any] = field(default_factory=list)
+    open: bool = True
 
 
 class Operations(Protocol):

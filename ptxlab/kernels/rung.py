@@ -196,7 +196,7 @@ class Rung(NotCalled, Generic[B]):
         if score_mod is not None or mask_mod is not None or sinks is not None:
             arrays = {name: given.pop(name) for name in list(given) if name not in self.parameters}
             made = applied(score_mod, mask_mod, sinks=sinks, causal=given.get("causal", False), **arrays)
-            mods = made and made.mods
+            mods = made.mods if made else None
         config = self.configure(**given)
         if mods is not None:
             if not self.scores:
