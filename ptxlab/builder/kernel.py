@@ -318,7 +318,8 @@ def kernel(
 
     arch: the target; probes: whether `k.probe` stores (and the `probe` parameter exists); name: of the entry, the
     function's by default; loc: print `.loc` lines for profilers; types: what names in the annotations stand for, so
-    that `def scalar(k, q: Ptr[Real])` can be built for f32 and f64 (`types={"Real": f64}`).
+    that `def scalar(k, q: Ptr[Real])` can be built for f32 and f64 (`types={"Real": f64}`). A parameter of a type
+    variable that is bound to `... | None` is None, and none of the kernel's, where `types` does not have it.
     """
     caller = sys._getframe(1)
     scope = dict(caller.f_locals) if caller.f_locals is not caller.f_globals else {}
