@@ -25,10 +25,12 @@ T = TypeVar("T", bound=Register[Any])
 U = TypeVar("U", bound=Register[Any])
 S = TypeVar("S")
 Number = int | float
+AXES = ("tid", "ntid", "ctaid", "nctaid")
+"""Special registers of three components."""
 
 
 class Special(Generic[S]):
-    """A special register as an attribute, `k.laneid` or `k.tid.x`: one `mov` wherever it is read."""
+    """A special register as an attribute, `k.laneid` or `k.tid`; one `mov` wherever it, or a component, is read."""
 
     def __init__(self, says: str) -> None:
         self.__doc__ = says
@@ -311,34 +313,20 @@ class Builder(Probes, Instructions):
 
     # -- where am I
     def special(self, name: str) -> Any:
-        """A special register by its PTX name without the `%` (`"tid.x"`, `"clock64"`): one `mov`."""
+        """A special register by its PTX name without the `%` (`"tid.x"`, `"clock64"`): one `mov`, of each component."""
+        if name in AXES:
+            return Axes(self, name)
         site = self.source.here(sys._getframe(1))
         cls = u64 if name in ("clock64", "globaltimer", "gridid") else u32
         names, _, _ = self.source.names(self._frame, site)
-        own = names if isinstance(names, str) and names not in ("tid", "ntid", "ctaid", "nctaid") else None
+        own = names if isinstance(names, str) and names not in AXES else None
         hint = None if own or isinstance(names, tuple) else name.replace(".", "_")
         return self._emit(f"mov.{cls.ptx}", f"%{name}", result=cls, site=site, hint=hint)
 
-    @property
-    def tid(self) -> Axes:
-        """The thread's place in its block."""
-        return Axes(self, "tid")
-
-    @property
-    def ntid(self) -> Axes:
-        """The block's size in threads."""
-        return Axes(self, "ntid")
-
-    @property
-    def ctaid(self) -> Axes:
-        """The block's place in the grid."""
-        return Axes(self, "ctaid")
-
-    @property
-    def nctaid(self) -> Axes:
-        """The grid's size in blocks."""
-        return Axes(self, "nctaid")
-
+    tid = Special[Axes]("The thread's place in its block.")
+    ntid = Special[Axes]("The block's size in threads.")
+    ctaid = Special[Axes]("The block's place in the grid.")
+    nctaid = Special[Axes]("The grid's size in blocks.")
     laneid = Special[u32]("The thread's lane in its warp, 0 to 31.")
     warpid = Special[u32]("The warp's number in its block, as the hardware has it; compute with `k.tid.x >> 5`.")
     clock = Special[u32]("A cycle counter that wraps around.")

@@ -182,8 +182,6 @@ class Memory(Arithmetic, Pointing):
     # -- addresses
     def _moved(self, pointer: Ptr[Any], index: Index, stride: int, shape: tuple[int, ...] | None = None) -> Any:
         """The pointer `index` steps of `stride` bytes on: free for a number, one `mad` for a register."""
-        if isinstance(index, int):
-            return pointer.moved(index * stride, shape)
         return self._step(pointer, index, stride, self.source.here(sys._getframe(2)), shape)
 
     def _step(
