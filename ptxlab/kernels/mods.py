@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.builder import Builder, PointerType, Ptr, s32, u32
+from ptxlab.builder import Builder, PointerType, Ptr, f32, f64, s32, u32
 from ptxlab.builder.lowered import Lowering, bounds, evaluate
 from ptxlab.builder.traced import Graph, Node, Parameter, trace
 from ptxlab.errors import LaunchError
@@ -88,22 +88,12 @@ class Applied:
         """The arguments for `Mods.extra` by name, in its order, for a kernel of a type. `listed`: the starts and the
         entries of the tiles, or for decode the ranges alone, u32 `[B, 2]`: the first key that any head of a sequence
         sees, and the one after the last."""
-        real = np.float64 if dtype == "f64" else np.float32
-        given: dict[str, Any] = {}
-        for p in self.mods.graph.parameters:
-            value, kind = self.values[p.name], real if p.kind == "real" else np.int32
-            most = np.max(np.abs(value), initial=0, where=np.isfinite(value))
-            if p.kind == "real" and most > np.finfo(real).max:
-                what = f"{p.name} holds {most:.3g}, too large for {dtype} kernels, which compute scores in f32"
-                raise LaunchError(f"{what}\n  write:  -np.inf    # for what is not seen")
-            given[p.name] = _padded(value.astype(kind)) if p.ndim else value
-            given |= {f"{p.name}_{n}": size for n, size in enumerate(np.shape(value)[1:], 1)}
-        if self.sinks is not None:
-            given["sinks"] = np.ascontiguousarray(self.sinks, real)
         if self.mods.masks and not listed:
             raise LaunchError(f"a kernel with mask_mod={self.mods.name} needs the ranges of keys that can be seen")
-        names = () if not self.mods.masks else TILE_LISTS if len(listed) > 1 else KEY_RANGES
-        return given | {n: _padded(np.asarray(x, np.uint32), PAST_THE_END) for n, x in zip(names, listed, strict=False)}
+        names = TILE_LISTS if len(listed) > 1 else KEY_RANGES
+        values = {**self.numbers, "sinks": self.sinks, **dict(zip(names, listed, strict=False))}
+        types = self.mods.extra(f64 if dtype == "f64" else f32, names)
+        return {name: _argument(name, values[name], kind) for name, kind in types.items()}
 
     @functools.cached_property
     def numbers(self) -> dict[str, Any]:
@@ -272,9 +262,18 @@ def _value(name: str, x: Any) -> Any:
     return np.ascontiguousarray(found)
 
 
-def _padded(array: Any, more: int = 0) -> Any:
-    """An array in one dimension, with at least one element, and with `more` at its end."""
-    return np.pad(array.reshape(-1), (0, max(more, int(array.size == 0))))
+def _argument(name: str, value: Any, kind: Any) -> Any:
+    """A value for a parameter of a type; an array in one dimension, with an element at least."""
+    element = kind.element if isinstance(kind, PointerType) else kind
+    if element in (f32, f64):
+        most = np.max(np.abs(value), initial=0, where=np.isfinite(value))
+        if most > np.finfo(f"float{element.bits}").max:
+            what = f"{name} holds {most:.3g}, too large for {element.ptx}, in which kernels compute scores"
+            raise LaunchError(f"{what}\n  write:  -np.inf    # for what is not seen")
+    if element is kind:
+        return value
+    array = np.asarray(value, {f32: np.float32, f64: np.float64, s32: np.int32, u32: np.uint32}[element]).reshape(-1)
+    return np.pad(array, (0, PAST_THE_END if element is u32 else int(array.size == 0)))
 
 
 class Tiles:
