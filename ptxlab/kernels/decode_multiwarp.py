@@ -39,7 +39,6 @@ THREADS = 512
 def make(config: DecodeConfig) -> Kernel:
     """The kernel for a configuration."""
     D = config.head_dim
-    lanes = Lanes(D, config.dtype)
 
     @kernel(name=entry_name("decode_multiwarp", config), arch=config.arch, probes=config.probes, types=config.types())
     def decode_multiwarp(
@@ -76,9 +75,7 @@ def make(config: DecodeConfig) -> Kernel:
             return k_cache + offset, v_cache + offset
 
         state = attend(k, config, q + row_start, scale * LOG2E, first, last, where, here)
-        merge_lanes(k, lanes, state)
-        merged = merge_warps(k, config, state)
-        finish(k, config, merged, row, row_start, o, lse, slots, sums)
+        finish(k, config, state, row, row_start, o, lse, slots, sums)
 
     return decode_multiwarp(extra=config.extra)
 
@@ -199,8 +196,10 @@ class Merged:
 
 
 def merge_warps(k: Builder, config: DecodeConfig, state: State) -> Merged:
-    """Each warp puts its state into shared memory; then every thread merges the maxima and the sums by itself."""
+    """Each warp merges its lanes and puts its state into shared memory; then every thread merges the maxima and the sums
+    by itself."""
     lanes, W = Lanes(config.head_dim, config.dtype), config.warps
+    merge_lanes(k, lanes, state)
     warp_max, warp_sum = k.shared(f32, W), k.shared(f32, W)
     warp_acc = k.shared(f32, (W, config.head_dim))
 
@@ -232,7 +231,7 @@ def merge_warps(k: Builder, config: DecodeConfig, state: State) -> Merged:
 def finish(
     k: Builder,
     config: DecodeConfig,
-    merged: Merged,
+    state: State,
     row: u32,
     row_start: Any,
     o: Ptr[Any],
@@ -240,7 +239,9 @@ def finish(
     slots: Any,
     sums: Any,
 ) -> None:
-    """Stores the output row and its log-sum-exp, and in a `probes=True` build what each warp held."""
+    """Merges what the block's warps found, and stores the output row and its log-sum-exp, and in a `probes=True` build
+    what each warp held."""
+    merged = merge_warps(k, config, state)
     if slots is not None and sums is not None:
         slot = slots[row]
         probe_warps(k, config, slot, merged, sums)
