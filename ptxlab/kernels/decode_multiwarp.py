@@ -196,7 +196,7 @@ class Merged:
 
 
 def merge_warps(k: Builder, config: DecodeConfig, state: State) -> Merged:
-    """Each warp merges its lanes and puts its state into shared memory; then every thread merges the maxima and the sums
+    """Each warp merges its lanes and puts its state into shared memory; then each thread merges the maxima and the sums
     by itself."""
     lanes, W = Lanes(config.head_dim, config.dtype), config.warps
     merge_lanes(k, lanes, state)
