@@ -38,6 +38,7 @@ from typing import Any
 
 from ptxlab.builder import Builder, Kernel, Ptr, TensorMap, b32, bf16x2, f16x2, f32, kernel, s32, u32
 from ptxlab.kernels.fragments import pair
+from ptxlab.kernels.mma import TILE_KV
 from ptxlab.kernels.mods import Here, Tiles, fragments
 from ptxlab.kernels.rung import Parameter, Slots
 from ptxlab.kernels.softmax import RowState, advance, mask, shrink, sign_of, weigh
@@ -309,7 +310,6 @@ SPEC = Spec(
         "exponentials are computed; the producer, which computes no address"
     ),
     opens="mbarrier.try_wait",
-    phase="prefill",
     make=make,
     tile=128,
     shared_bytes=shared_bytes,
@@ -321,7 +321,7 @@ SPEC = Spec(
     dynamic=True,
     longest_first=True,
     l2_bytes=L2,
-    tile_kv=Parameter("tile_kv", "keys per tile; by default as many as fit", None, (16, 32, 64, 128), minimum=16),
+    tile_kv=TILE_KV,
     tunable=(
         Parameter("tile_q", "query rows per block, 64 for each consumer", None, (64, 128, 192), minimum=64),
         Parameter("stages", "tiles of K and of V in shared memory at once", None, (1, 2, 3, 4)),

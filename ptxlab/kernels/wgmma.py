@@ -23,9 +23,9 @@ from dataclasses import replace
 
 from ptxlab.builder import Builder, Kernel, Ptr, b32, f32, kernel, s32, u32
 from ptxlab.kernels.fragments import rounded
-from ptxlab.kernels.mma import Half
+from ptxlab.kernels.mma import TILE_KV, Half
 from ptxlab.kernels.mods import Here, Tiles, fragments
-from ptxlab.kernels.rung import Parameter, Slots
+from ptxlab.kernels.rung import Slots
 from ptxlab.kernels.softmax import RowState, mask, sign_of, update
 from ptxlab.kernels.spec import Config, Spec, entry_name
 from ptxlab.kernels.two_rows import BELOW, TwoRows
@@ -160,7 +160,6 @@ SPEC = Spec(
         "loop waits for, and what is idle meanwhile"
     ),
     opens="wgmma.mma_async",
-    phase="prefill",
     make=make,
     tile=128,
     shared_bytes=shared_bytes,
@@ -170,6 +169,6 @@ SPEC = Spec(
     arch="sm_90a",
     alone="wgmma is an instruction",
     dynamic=True,
-    tile_kv=Parameter("tile_kv", "keys per tile; by default as many as fit", None, (16, 32, 64, 128), minimum=16),
+    tile_kv=TILE_KV,
     prefer=prefer,
 )
