@@ -130,7 +130,7 @@ class Builder(Probes, Instructions):
 
     def _first(self, type: type[Any], var: Var[Any], value: Any, site: Site) -> None:
         if isinstance(value, Register):
-            self._usable(value, site)
+            self._usable(value)
             if value.type is not type:
                 write = self._converted(type, value)
                 raise mistakes.error(
@@ -150,10 +150,9 @@ class Builder(Probes, Instructions):
 
     def copy(self, value: Register[T]) -> T:
         """Copies the value to a new register: one `mov`. `old = row_max` copies nothing: both are the variable."""
-        site = self.source.here(sys._getframe(1))
         if not isinstance(value, Register):
-            raise mistakes.error(site, f"k.copy needs a register, found {value!r}")
-        copied: T = self._emit(self._mov(value.type), value, result=value.type, site=site)
+            raise mistakes.error(self._here, f"k.copy needs a register, found {value!r}")
+        copied: T = self._emit(self._mov(value.type), value, result=value.type)
         return copied
 
     @overload
@@ -243,16 +242,15 @@ class Builder(Probes, Instructions):
 
     def pack(self, *parts: Register[Any], type: type[Any] | None = None) -> Any:
         """Registers side by side in a wider one, the first lowest: one `mov`. Two f16 give an f16x2."""
-        site = self.source.here(sys._getframe(1))
         bits = sum(p.type.bits for p in parts)
         first = parts[0].type.ptx if parts else ""
         pairs = {"f16": f16x2, "bf16": bf16x2}
         default = pairs[first] if first in pairs and len(parts) == 2 else TYPES.get(f"b{bits}")
         if default is None or bits not in (32, 64) or len(parts) not in (2, 4):
             raise mistakes.error(
-                site, f"k.pack needs 2 or 4 registers that fill 32 or 64 bits, found {len(parts)} with {bits}"
+                self._here, f"k.pack needs 2 or 4 registers that fill 32 or 64 bits, found {len(parts)} with {bits}"
             )
-        return self._emit(f"mov.b{bits}", parts, result=type or default, site=site)
+        return self._emit(f"mov.b{bits}", parts, result=type or default)
 
     def unpack(self, value: Register[Any], type: type[U]) -> list[U]:
         """The pieces of a wider register, the lowest first: one `mov`."""
@@ -274,19 +272,18 @@ class Builder(Probes, Instructions):
     def select(self, condition: Register[pred], a: Number, b: Number, *, type: type[U]) -> U: ...
     def select(self, condition: Register[pred], a: Any, b: Any, *, type: type[Any] | None = None) -> Any:
         """`a` where `condition` holds, else `b`: one `selp`. `type=` when both are numbers."""
-        site = self.source.here(sys._getframe(1))
         cls = type or next((v.type for v in (a, b) if isinstance(v, Register)), None)
         if cls is None:
-            raise mistakes.error(site, "k.select of two numbers needs their type", "k.select(p, 1, 0, type=u32)")
+            raise mistakes.error(self._here, "k.select of two numbers needs their type", "k.select(p, 1, 0, type=u32)")
         for v in (a, b):
             if isinstance(v, Register) and v.type is not cls:
                 raise mistakes.error(
-                    site,
+                    self._here,
                     f"k.select gives one type, found {cls.ptx} and {v.type.ptx}",
                     self._converted(cls, v),
                 )
         word = f"b{cls.bits}" if cls.bits == 16 or cls.kind == "packed" else cls.ptx
-        return self._emit(f"selp.{word}", a, b, condition, result=cls, site=site)
+        return self._emit(f"selp.{word}", a, b, condition, result=cls)
 
     # -- a few names that are not opcodes
     @overload
@@ -334,12 +331,8 @@ class Builder(Probes, Instructions):
 
     def thread_index(self) -> u32:
         """The thread's number in the grid along x, `ctaid.x * ntid.x + tid.x`: three `mov` and a `mad`."""
-        site = self.source.here(sys._getframe(1))
-        parts = [
-            self._emit("mov.u32", f"%{name}.x", result=u32, site=site, hint=f"{name}_x")
-            for name in ("ctaid", "ntid", "tid")
-        ]
-        index: u32 = self._emit("mad.lo.u32", *parts, result=u32, site=site)
+        parts = [self._emit("mov.u32", f"%{name}.x", result=u32, hint=f"{name}_x") for name in ("ctaid", "ntid", "tid")]
+        index: u32 = self._emit("mad.lo.u32", *parts, result=u32)
         return index
 
     def barrier(self, number: int = 0, threads: int | None = None) -> None:
@@ -352,14 +345,13 @@ class Builder(Probes, Instructions):
         threads
             How many threads arrive, by default all of the block.
         """
-        site = self.source.here(sys._getframe(1))
         if threads is None and self.roles.inside:
             raise mistakes.error(
-                site,
+                self._here,
                 "this barrier waits for all threads of the block, and only some of its warpgroups reach it",
                 "k.barrier(1, 128)",
             )
-        self._emit("bar.sync", number, *([threads] if threads is not None else []), site=site)
+        self._emit("bar.sync", number, *([threads] if threads is not None else []))
 
     def warpgroup(self, *numbers: int, registers: int | None = None) -> Block[u32]:
         """`with k.warpgroup(1, 2) as group:` the body is for these warpgroups of 128 threads, one role of the block.

@@ -125,7 +125,7 @@ class Flow(Memory):
         cls: type[Any] | None = None
         for what, value in (("stop", stop), ("start", start), ("step", step)):
             if isinstance(value, Register):
-                self._usable(value, site)
+                self._usable(value)
                 if value.type.kind not in ("signed", "unsigned") or value.type.bits < 32:
                     raise mistakes.error(
                         site,
@@ -300,7 +300,7 @@ class Flow(Memory):
             )
         if not isinstance(condition, Register):
             raise mistakes.error(site, f"k.{name} needs a predicate, found {condition!r}", f"k.{name}(x < y)")
-        self._usable(condition, site)
+        self._usable(condition)
         if condition.type.kind != "pred":
             raise mistakes.error(
                 site,
