@@ -361,8 +361,7 @@ class Number(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         t = self.tracer
-        (into,) = options.pop("out", inputs[:1])  # `x += y` binds x to a new number
-        if method == "__call__" and into is inputs[0] and not options:
+        if method == "__call__" and not options:
             if ufunc in _MADE_OF:
                 return _MADE_OF[ufunc](*inputs)
             if ufunc in _OPERATIONS:
@@ -483,8 +482,18 @@ _MADE_OF: dict[Any, Callable[..., Any]] = {
     np.logical_and: np.bitwise_and, np.logical_or: np.bitwise_or, np.logical_xor: np.bitwise_xor,
     np.logical_not: np.invert, np.exp: lambda x: np.exp2(x * LOG2E), np.log: lambda x: np.log2(x) * LN2,
     np.square: lambda x: x * x, np.reciprocal: lambda x: 1.0 / x, np.tanh: lambda x: x.tracer.tanh(x),
+    np.positive: lambda x: x,
 }  # fmt: skip
 """Functions of numpy in terms of the operations."""
+
+
+def rebinding(cls: type[Any]) -> None:
+    """Makes `x += y` bind x to a new value of the class, so that a function never changes what it was given."""
+    for name in "add sub mul truediv floordiv mod pow and or xor lshift rshift".split():
+        setattr(cls, f"__i{name}__", getattr(cls, f"__{name}__"))
+
+
+rebinding(Number)
 _CLOSE = {"sum": "x + y", "max": "np.maximum(x, y)", "min": "np.minimum(x, y)", "any": "a | b", "all": "a & b",
           "round": "np.floor(x + 0.5)", "expm1": "np.exp(x) - 1", "log1p": "np.log(1 + x)", "isinf": "x == -np.inf",
           "sign": "np.where(x > 0, 1, -1)", "fmod": "x % n", "divmod": "x // n", "take": "table[h]"}  # fmt: skip

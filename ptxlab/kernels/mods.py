@@ -23,7 +23,7 @@ import numpy as np
 
 from ptxlab.builder import Builder, PointerType, Ptr, f32, f64, s32, u32
 from ptxlab.builder.lowered import Lowering, bounds, evaluate
-from ptxlab.builder.traced import Graph, Node, Parameter, trace
+from ptxlab.builder.traced import Graph, Node, Parameter, rebinding, trace
 from ptxlab.errors import LaunchError
 from ptxlab.foreign_arrays import as_numpy
 from ptxlab.kernels.softmax import LOG2E, factor_of
@@ -213,6 +213,13 @@ def applied(
     return Applied(mods, score, mask, None if sinks is None else np.asarray(sinks), values)
 
 
+class _Values(np.ndarray[Any, Any]):
+    """Values of a reference, which `x += y` leaves as they are."""
+
+
+rebinding(_Values)
+
+
 class _LookUp:
     """An array whose element 0 stands for negative indices, as in a kernel; numpy would count them from the end."""
 
@@ -220,14 +227,16 @@ class _LookUp:
         self.array = np.asarray(array)
 
     def __getitem__(self, index: Any) -> Any:
-        return self.array[tuple(np.maximum(i, 0) for i in (index if isinstance(index, tuple) else (index,)))]
+        found = self.array[tuple(np.maximum(i, 0) for i in (index if isinstance(index, tuple) else (index,)))]
+        return np.asarray(found).view(_Values)
 
 
 def _on_arrays(bound: Variant | None) -> Any:
     if bound is None:
         return None
     arrays = {name: _LookUp(x) if np.ndim(x) else x for name, x in bound.arrays.items()}
-    return np.errstate(all="ignore")(lambda *places: bound.called(places, arrays))
+    seen = np.errstate(all="ignore")(bound.called)
+    return lambda *places: np.asarray(seen([np.asarray(x).view(_Values) for x in places], arrays))
 
 
 def _free(bound: Variant | None, names: Mapping[str, str]) -> Any:
