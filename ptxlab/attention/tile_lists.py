@@ -9,16 +9,14 @@ tiles that these leave open. No array of all rows by all keys is ever made.
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ptxlab.builder.lowered import Ranges, bounds, evaluate
-from ptxlab.builder.traced import Graph, Node
 from ptxlab.kernels.mods import Applied
 
 Array = NDArray[Any]
@@ -60,21 +58,24 @@ class TileLists:
         return found
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """What lists are kept for: equal graphs of equal arrays have the same."""
-
-    graph: Graph
-    digest: bytes
-    real: Any
-    sizes: tuple[int, int, int, int]
-    tile: tuple[int, int]
-    values: Mapping[str, Any] = field(compare=False, repr=False)
+Sizes = tuple[int, int, int, int]
+"""B, Hq, Sq and Sk."""
 
 
-def tile_lists(applied: Applied, real: Any, sizes: tuple[int, int, int, int], tile: tuple[int, int]) -> TileLists:
-    """The lists of a mask for B, Hq, Sq and Sk, and tiles of so many rows and keys; `real` is the kernel's type."""
-    return _found(_Asked(applied.mods.graph, _digest(applied.numbers), real, sizes, tile, applied.numbers))
+@functools.lru_cache(maxsize=64)
+def tile_lists(applied: Applied, real: Any, sizes: Sizes, tile: tuple[int, int]) -> TileLists:
+    """The lists of a mask for a problem, and tiles of so many rows and keys; `real` is the kernel's type."""
+    mask = applied.mods.graph.mask
+    assert mask is not None
+    (batch, heads, rows, keys), (tall, wide) = sizes, tile
+    shape = batch if "b" in mask.depends else 1, heads if "h" in mask.depends else 1, -(-rows // tall), -(-keys // wide)
+    kinds = np.zeros(shape, np.uint8)
+    values = {name: Ranges(x) if np.ndim(x) else x for name, x in applied.numbers.items()}
+    for b, h in np.ndindex(*shape[:2]):
+        _fill(kinds[b, h], applied, real, sizes, tile, values, {"b": b, "h": h})
+    if keys % wide:  # the last keys of the last tile are past the end
+        kinds[..., -1][kinds[..., -1] == WHOLE] = PART
+    return TileLists(kinds)
 
 
 def key_ranges(applied: Applied, real: Any, lengths: Array, heads: int) -> NDArray[np.uint32]:
@@ -92,34 +93,14 @@ def key_ranges(applied: Applied, real: Any, lengths: Array, heads: int) -> NDArr
     return found
 
 
-def _digest(values: Mapping[str, Any]) -> bytes:
-    made = hashlib.blake2b(digest_size=16)
-    for name, value in values.items():
-        array = np.ascontiguousarray(value)
-        made.update(f"{name} {array.dtype} {array.shape};".encode())
-        made.update(array.tobytes())
-    return made.digest()
-
-
-@functools.lru_cache(maxsize=64)
-def _found(asked: _Asked) -> TileLists:
-    mask = asked.graph.mask
-    assert mask is not None
-    (batch, heads, rows, keys), (tall, wide) = asked.sizes, asked.tile
-    shape = batch if "b" in mask.depends else 1, heads if "h" in mask.depends else 1, -(-rows // tall), -(-keys // wide)
-    kinds = np.zeros(shape, np.uint8)
-    values = {name: Ranges(x) if np.ndim(x) else x for name, x in asked.values.items()}
-    for b, h in np.ndindex(*shape[:2]):
-        _fill(kinds[b, h], asked, mask, values, {"b": b, "h": h})
-    if keys % wide:  # the last keys of the last tile are past the end
-        kinds[..., -1][kinds[..., -1] == WHOLE] = PART
-    return TileLists(kinds)
-
-
-def _fill(kinds: Array, asked: _Asked, mask: Node, values: Mapping[str, Any], head: Mapping[str, int]) -> None:
+def _fill(
+    kinds: Array, applied: Applied, real: Any, sizes: Sizes, tile: tuple[int, int], values: Mapping[str, Any],
+    head: Mapping[str, int],
+) -> None:  # fmt: skip
     """The kinds of all tiles of one head, which are SKIPPED so far: of squares of tiles together, of those that this
     leaves open one by one, and of the tiles that are still open by their elements."""
-    (_, _, rows, keys), (tall, wide) = asked.sizes, asked.tile
+    (_, _, rows, keys), (tall, wide), graph = sizes, tile, applied.mods.graph
+    assert graph.mask is not None
     left = np.argwhere(np.ones([-(-n // TOGETHER) for n in kinds.shape], bool))
     for side in (TOGETHER, 1):
         still = []
@@ -129,7 +110,7 @@ def _fill(kinds: Array, asked: _Asked, mask: Node, values: Mapping[str, Any], he
             leaves: dict[str, tuple[Any, Any]] = {name: (at, at) for name, at in head.items()}
             leaves["q_idx"] = low[:, 0] + keys - rows, high[:, 0] + keys - rows
             leaves["kv_idx"] = low[:, 1], high[:, 1]
-            never, always = bounds(asked.graph, leaves, values)[mask]
+            never, always = bounds(graph, leaves, values)[graph.mask]
             whole, open_ = (np.broadcast_to(x, len(some)) for x in (never > 0, (never < 1) & (always > 0)))
             kinds[tuple(_tiles(some[whole], side, kinds.shape).T)] = WHOLE
             still.append(_tiles(some[open_], side, kinds.shape))
@@ -138,7 +119,7 @@ def _fill(kinds: Array, asked: _Asked, mask: Node, values: Mapping[str, Any], he
         row = np.minimum(some[:, :1] * tall + np.arange(tall), rows - 1)[:, :, None]
         key = np.minimum(some[:, 1:] * wide + np.arange(wide), keys - 1)[:, None]
         places = {**head, "q_idx": row + keys - rows, "kv_idx": key}
-        seen = np.broadcast_to(evaluate(asked.graph, mask, places, asked.values, asked.real), (len(some), tall, wide))
+        seen = np.broadcast_to(evaluate(graph, graph.mask, places, applied.numbers, real), (len(some), tall, wide))
         kinds[tuple(some.T)] = np.where(seen.all(axis=(1, 2)), WHOLE, np.where(seen.any(axis=(1, 2)), PART, SKIPPED))
 
 

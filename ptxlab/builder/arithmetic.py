@@ -22,10 +22,10 @@ class Arithmetic(Emitter):
     def _assign(self, var: Var[T], value: Any) -> None:
         """`var.set(value)`: the last instruction writes `var` itself if its result has no name, else a `mov`."""
         site = self.source.here(sys._getframe(1))
-        self._usable(var, site)
+        self._usable(var)
         self._not_aliased(var, site, ".set")
         if isinstance(value, Register):
-            self._usable(value, site)
+            self._usable(value)
             if value.type is not var.type:
                 write = self._converted(var.type, value)
                 raise mistakes.error(
@@ -69,26 +69,24 @@ class Arithmetic(Emitter):
         return f"mov.b{cls.bits}"
 
     # -- operators
-    def _binary(self, op: str, r: Register[T], other: object, reflected: bool = False) -> T:
+    def _binary(self, op: str, r: Register[Any], other: object, reflected: bool = False) -> Any:
         """`r op other` (or `other op r`): one instruction."""
-        site = self.source.here(sys._getframe(2))
-        answer: T = self._combined(op, r, other, reflected, None, site)
-        return answer
+        return self._combined(op, r, other, reflected, None, self.source.here(sys._getframe(2)))
 
     def _update(self, op: str, var: Var[T], other: object) -> Var[T]:
         """`var op= other`: one instruction that writes the variable."""
         site = self.source.here(sys._getframe(2))
-        self._usable(var, site)
+        self._usable(var)
         self._not_aliased(var, site, op + "=")
         self._combined(op, var, other, False, var, site)
         return var
 
     def _combined(self, op: str, r: Register[Any], other: object, reflected: bool, into: Any, site: Site) -> Any:
-        opcode = operators.BINARY.get((op, r.type.ptx))
+        opcode = operators.OPCODES.get((op, r.type.ptx))
         if opcode is None:
             raise operators.impossible(self, op, r, other, site)
         if isinstance(other, Register):
-            self._usable(r, site)
+            self._usable(r)
             counts = other.type.bits == 32 and other.type.kind in ("signed", "unsigned", "bits")
             if not counts if op in ("<<", ">>") else other.type is not r.type:
                 raise operators.mixed(self, op, r, other, site, fixed=into is not None)
@@ -96,29 +94,16 @@ class Arithmetic(Emitter):
             raise operators.mixed(self, op, r, other, site)
         elif op in ("&", "|", "^") and isinstance(other, int):
             other = operators.mask(other, r.type)
-        cls = None if into is not None else r.type
+        cls = None if into is not None else pred if opcode.startswith("setp") else r.type
         pair = (other, r) if reflected else (r, other)
         return self._emit(opcode, *pair, into=into, result=cls, site=site)
 
     def _unary(self, op: str, r: Register[T]) -> T:
         site = self.source.here(sys._getframe(2))
-        opcode = operators.UNARY.get((op, r.type.ptx))
+        opcode = operators.OPCODES.get((op, r.type.ptx))
         if opcode is None:
-            raise operators.impossible(self, op, r, None, site)
+            raise operators.impossible(self, "-" if op == "neg" else op, r, None, site)
         answer: T = self._emit(opcode, r, result=r.type, site=site)
-        return answer
-
-    def _compare(self, op: str, r: Register[Any], other: object) -> pred:
-        site = self.source.here(sys._getframe(2))
-        opcode = operators.COMPARE.get((op, r.type.ptx))
-        if opcode is None:
-            raise operators.impossible(self, op, r, other, site)
-        if isinstance(other, Register):
-            if other.type is not r.type:
-                raise operators.mixed(self, op, r, other, site)
-        elif not isinstance(other, int | float) and not hasattr(other, "__float__"):
-            raise operators.mixed(self, op, r, other, site)
-        answer: pred = self._emit(opcode, r, other, result=pred, site=site)
         return answer
 
     # -- traps
@@ -156,13 +141,13 @@ class Arithmetic(Emitter):
         return mistakes.number(site, self._shown(r), name, write)
 
     def _no_element(self, r: Register[Any]) -> BuildError:
-        site = self.source.here(sys._getframe(2))
         what = f"{self._shown(r)} is one value, a {r.ptx} register; only a pointer has elements"
-        return mistakes.type_error(site, what, f"{self._python(r)}: Ptr[{r.ptx}]    # a parameter that is an array")
+        return mistakes.type_error(
+            self._here, what, f"{self._python(r)}: Ptr[{r.ptx}]    # a parameter that is an array"
+        )
 
     def _no_power(self, r: Register[Any]) -> BuildError:
-        site = self.source.here(sys._getframe(2))
-        return mistakes.error(site, "`**` has no instruction; multiply", f"{self._python(r)} * {self._python(r)}")
+        return mistakes.error(self._here, "`**` has no instruction; multiply", f"{self._python(r)} * {self._python(r)}")
 
     def _no_attribute(self, r: Register[Any], name: str) -> BuildError:
         site = self.source.here(sys._getframe(2))
@@ -185,9 +170,8 @@ class Arithmetic(Emitter):
         )
 
     def _no_iteration(self, r: Register[Any]) -> BuildError:
-        site = self.source.here(sys._getframe(2))
         return mistakes.type_error(
-            site,
+            self._here,
             f"{self._shown(r)} is one register; there is nothing to iterate over when the kernel is built",
             f"with k.loop({self._python(r)}) as i:",
         )

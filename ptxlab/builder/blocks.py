@@ -10,8 +10,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from ptxlab.builder import mistakes
 from ptxlab.builder.emit import Emitter
-from ptxlab.builder.registers import Register, Var
-from ptxlab.builder.scope import Scope
+from ptxlab.builder.registers import Register, Scope, Var
 from ptxlab.builder.source import Site
 from ptxlab.errors import BuildError, Span
 

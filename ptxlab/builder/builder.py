@@ -25,10 +25,12 @@ T = TypeVar("T", bound=Register[Any])
 U = TypeVar("U", bound=Register[Any])
 S = TypeVar("S")
 Number = int | float
+AXES = ("tid", "ntid", "ctaid", "nctaid")
+"""Special registers of three components."""
 
 
 class Special(Generic[S]):
-    """A special register as an attribute, `k.laneid` or `k.tid.x`: one `mov` wherever it is read."""
+    """A special register as an attribute, `k.laneid` or `k.tid`; one `mov` wherever it, or a component, is read."""
 
     def __init__(self, says: str) -> None:
         self.__doc__ = says
@@ -90,7 +92,16 @@ class Builder(Probes, Instructions):
     def var(self, type: type[T], value: Register[T] | Number) -> Var[T]:
         """A variable of a type with its initial value: one `mov`, or none when `value` is a result without a name."""
         site = self.source.here(sys._getframe(1))
-        return self._declare(type, value, site)
+        if not (isinstance(type, type_) and issubclass(type, Register) and type.bits):
+            raise mistakes.error(site, f"k.var needs a type and a value, found {type!r}", "k.var(f32, 0.0)")
+        if type.bits == 8:
+            what = f"a register has at least 16 bits; {type.ptx} lives in memory only"
+            raise mistakes.error(site, what, "k.var(u32, ...)")
+        names, numbered, _ = self.source.names(self._frame, site)
+        var: Var[T] = self._register(type, names if isinstance(names, str) else None, site, Var, numbered)
+        self._first(type, var, value, site)
+        self.scope.nodes[-1].named = names is not None
+        return var
 
     def vars(
         self, type: type[T], count: int, value: Register[T] | Number | Sequence[Register[T] | Number]
@@ -117,22 +128,9 @@ class Builder(Probes, Instructions):
             self.scope.nodes[-1].named = names is not None
         return out
 
-    def _declare(self, type: type[T], value: Any, site: Site) -> Var[T]:
-        if not (isinstance(type, type_) and issubclass(type, Register) and type.bits):
-            raise mistakes.error(site, f"k.var needs a type and a value, found {type!r}", "k.var(f32, 0.0)")
-        if type.bits == 8:
-            raise mistakes.error(
-                site, f"a register has at least 16 bits; {type.ptx} lives in memory only", "k.var(u32, ...)"
-            )
-        names, numbered, _ = self.source.names(self._frame, site)
-        var: Var[T] = self._register(type, names if isinstance(names, str) else None, site, Var, numbered)
-        self._first(type, var, value, site)
-        self.scope.nodes[-1].named = names is not None
-        return var
-
     def _first(self, type: type[Any], var: Var[Any], value: Any, site: Site) -> None:
         if isinstance(value, Register):
-            self._usable(value, site)
+            self._usable(value)
             if value.type is not type:
                 write = self._converted(type, value)
                 raise mistakes.error(
@@ -152,10 +150,9 @@ class Builder(Probes, Instructions):
 
     def copy(self, value: Register[T]) -> T:
         """Copies the value to a new register: one `mov`. `old = row_max` copies nothing: both are the variable."""
-        site = self.source.here(sys._getframe(1))
         if not isinstance(value, Register):
-            raise mistakes.error(site, f"k.copy needs a register, found {value!r}")
-        copied: T = self._emit(self._mov(value.type), value, result=value.type, site=site)
+            raise mistakes.error(self._here, f"k.copy needs a register, found {value!r}")
+        copied: T = self._emit(self._mov(value.type), value, result=value.type)
         return copied
 
     @overload
@@ -245,16 +242,15 @@ class Builder(Probes, Instructions):
 
     def pack(self, *parts: Register[Any], type: type[Any] | None = None) -> Any:
         """Registers side by side in a wider one, the first lowest: one `mov`. Two f16 give an f16x2."""
-        site = self.source.here(sys._getframe(1))
         bits = sum(p.type.bits for p in parts)
         first = parts[0].type.ptx if parts else ""
         pairs = {"f16": f16x2, "bf16": bf16x2}
         default = pairs[first] if first in pairs and len(parts) == 2 else TYPES.get(f"b{bits}")
         if default is None or bits not in (32, 64) or len(parts) not in (2, 4):
             raise mistakes.error(
-                site, f"k.pack needs 2 or 4 registers that fill 32 or 64 bits, found {len(parts)} with {bits}"
+                self._here, f"k.pack needs 2 or 4 registers that fill 32 or 64 bits, found {len(parts)} with {bits}"
             )
-        return self._emit(f"mov.b{bits}", parts, result=type or default, site=site)
+        return self._emit(f"mov.b{bits}", parts, result=type or default)
 
     def unpack(self, value: Register[Any], type: type[U]) -> list[U]:
         """The pieces of a wider register, the lowest first: one `mov`."""
@@ -276,19 +272,18 @@ class Builder(Probes, Instructions):
     def select(self, condition: Register[pred], a: Number, b: Number, *, type: type[U]) -> U: ...
     def select(self, condition: Register[pred], a: Any, b: Any, *, type: type[Any] | None = None) -> Any:
         """`a` where `condition` holds, else `b`: one `selp`. `type=` when both are numbers."""
-        site = self.source.here(sys._getframe(1))
         cls = type or next((v.type for v in (a, b) if isinstance(v, Register)), None)
         if cls is None:
-            raise mistakes.error(site, "k.select of two numbers needs their type", "k.select(p, 1, 0, type=u32)")
+            raise mistakes.error(self._here, "k.select of two numbers needs their type", "k.select(p, 1, 0, type=u32)")
         for v in (a, b):
             if isinstance(v, Register) and v.type is not cls:
                 raise mistakes.error(
-                    site,
+                    self._here,
                     f"k.select gives one type, found {cls.ptx} and {v.type.ptx}",
                     self._converted(cls, v),
                 )
         word = f"b{cls.bits}" if cls.bits == 16 or cls.kind == "packed" else cls.ptx
-        return self._emit(f"selp.{word}", a, b, condition, result=cls, site=site)
+        return self._emit(f"selp.{word}", a, b, condition, result=cls)
 
     # -- a few names that are not opcodes
     @overload
@@ -315,34 +310,20 @@ class Builder(Probes, Instructions):
 
     # -- where am I
     def special(self, name: str) -> Any:
-        """A special register by its PTX name without the `%` (`"tid.x"`, `"clock64"`): one `mov`."""
+        """A special register by its PTX name without the `%` (`"tid.x"`, `"clock64"`): one `mov`, of each component."""
+        if name in AXES:
+            return Axes(self, name)
         site = self.source.here(sys._getframe(1))
         cls = u64 if name in ("clock64", "globaltimer", "gridid") else u32
         names, _, _ = self.source.names(self._frame, site)
-        own = names if isinstance(names, str) and names not in ("tid", "ntid", "ctaid", "nctaid") else None
+        own = names if isinstance(names, str) and names not in AXES else None
         hint = None if own or isinstance(names, tuple) else name.replace(".", "_")
         return self._emit(f"mov.{cls.ptx}", f"%{name}", result=cls, site=site, hint=hint)
 
-    @property
-    def tid(self) -> Axes:
-        """The thread's place in its block."""
-        return Axes(self, "tid")
-
-    @property
-    def ntid(self) -> Axes:
-        """The block's size in threads."""
-        return Axes(self, "ntid")
-
-    @property
-    def ctaid(self) -> Axes:
-        """The block's place in the grid."""
-        return Axes(self, "ctaid")
-
-    @property
-    def nctaid(self) -> Axes:
-        """The grid's size in blocks."""
-        return Axes(self, "nctaid")
-
+    tid = Special[Axes]("The thread's place in its block.")
+    ntid = Special[Axes]("The block's size in threads.")
+    ctaid = Special[Axes]("The block's place in the grid.")
+    nctaid = Special[Axes]("The grid's size in blocks.")
     laneid = Special[u32]("The thread's lane in its warp, 0 to 31.")
     warpid = Special[u32]("The warp's number in its block, as the hardware has it; compute with `k.tid.x >> 5`.")
     clock = Special[u32]("A cycle counter that wraps around.")
@@ -350,12 +331,8 @@ class Builder(Probes, Instructions):
 
     def thread_index(self) -> u32:
         """The thread's number in the grid along x, `ctaid.x * ntid.x + tid.x`: three `mov` and a `mad`."""
-        site = self.source.here(sys._getframe(1))
-        parts = [
-            self._emit("mov.u32", f"%{name}.x", result=u32, site=site, hint=f"{name}_x")
-            for name in ("ctaid", "ntid", "tid")
-        ]
-        index: u32 = self._emit("mad.lo.u32", *parts, result=u32, site=site)
+        parts = [self._emit("mov.u32", f"%{name}.x", result=u32, hint=f"{name}_x") for name in ("ctaid", "ntid", "tid")]
+        index: u32 = self._emit("mad.lo.u32", *parts, result=u32)
         return index
 
     def barrier(self, number: int = 0, threads: int | None = None) -> None:
@@ -368,14 +345,13 @@ class Builder(Probes, Instructions):
         threads
             How many threads arrive, by default all of the block.
         """
-        site = self.source.here(sys._getframe(1))
         if threads is None and self.roles.inside:
             raise mistakes.error(
-                site,
+                self._here,
                 "this barrier waits for all threads of the block, and only some of its warpgroups reach it",
                 "k.barrier(1, 128)",
             )
-        self._emit("bar.sync", number, *([threads] if threads is not None else []), site=site)
+        self._emit("bar.sync", number, *([threads] if threads is not None else []))
 
     def warpgroup(self, *numbers: int, registers: int | None = None) -> Block[u32]:
         """`with k.warpgroup(1, 2) as group:` the body is for these warpgroups of 128 threads, one role of the block.

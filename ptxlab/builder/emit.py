@@ -14,12 +14,10 @@ from types import FrameType
 from typing import Any, TypeVar
 
 from ptxlab.builder import mistakes
-from ptxlab.builder.conversions import conversion
 from ptxlab.builder.immediates import immediate
-from ptxlab.builder.plan import Plan, plan
+from ptxlab.builder.plan import Plan, miscounted, plan
 from ptxlab.builder.pointer import Coordinates, Ptr
-from ptxlab.builder.registers import IN_REGISTER, TYPES, Operations, Register, Var
-from ptxlab.builder.scope import Scope
+from ptxlab.builder.registers import IN_REGISTER, TYPES, Operations, Register, Scope, Var
 from ptxlab.builder.source import Names, Site, Source
 from ptxlab.builder.suggestions import address_of, call_at, completed
 from ptxlab.builder.warpgroup import Products, SharedStores
@@ -83,6 +81,11 @@ class Emitter(Operations):
         self.barriers = 0  # barriers of the block that were written
         self._with: Any = None  # a `k.if_(...)` that was not entered yet
 
+    @property
+    def _here(self) -> Site:
+        """The user's expression that is being evaluated."""
+        return self.source.here(sys._getframe(1))
+
     # -- the emission point
     def _emit(
         self,
@@ -102,7 +105,7 @@ class Emitter(Operations):
         optional second destination.
         """
         if site is None:
-            site = self.source.here(sys._getframe(1))
+            site = self._here
         if self._with is not None:
             raise self._with.not_entered()
         p = opcode if isinstance(opcode, Plan) else self._plan(opcode, site)
@@ -136,21 +139,15 @@ class Emitter(Operations):
             raise mistakes.error(site, why.what, syntax=why.syntax) from None
 
     def _miscounted(self, p: Plan, operands: Sequence[Any], site: Site) -> BuildError:
-        names = ", ".join(s.name for s, _ in p.sources)
-        count = len(p.sources)
-        call = call_at(site)
-        return mistakes.error(
-            site,
-            f"{p.opcode} takes {count or 'no'} operand{'s' if count != 1 else ''}"
-            f"{f' ({names})' if names else ''}, found {len(operands)}",
-            completed(p.form.op.name, call) if call.function.endswith(f".{p.form.op.name}") else "",
-            p.form.op.syntax,
-        )
+        call, name = call_at(site), p.form.op.name
+        what = miscounted(p.opcode, [spec for spec, _ in p.sources], len(operands))
+        write = completed(name, call) if call.function.endswith(f".{name}") else ""
+        return mistakes.error(site, what, write, p.form.op.syntax)
 
     # -- operands
     def _operand(self, p: Plan, ptx: str, value: Any, site: Site) -> Any:
         if isinstance(value, Register):
-            self._usable(value, site)
+            self._usable(value)
             if ptx == "addr":
                 if value.type.bits < 32 or value.type.kind == "float":
                     what = f"{p.opcode} needs an address, {self._shown(value)} is {value.type.ptx}"
@@ -160,7 +157,7 @@ class Emitter(Operations):
                 raise self._mismatch(p, ptx, value, site)
             return value
         if isinstance(value, Ptr):
-            self._usable(value.base, site)
+            self._usable(value.base)
             if ptx == "addr":
                 return Mem(value.base, value.offset)
             if value.offset:
@@ -171,7 +168,7 @@ class Emitter(Operations):
                 )
             return value.base
         if isinstance(value, Coordinates):
-            self._usable(value.base, site)
+            self._usable(value.base)
             return Mem(value.base, 0, Vec(list(value.elements)))
         if isinstance(value, list | tuple):
             element = str(p.form.type) if ptx == "vec" else "any" if p.form.op.does is Action.MOVE else ptx
@@ -190,29 +187,26 @@ class Emitter(Operations):
         write = self._converted(TYPES[ptx], value) if ptx in TYPES else ""
         return mistakes.error(site, f"{p.opcode} needs {wanted}, {shown} is {has}", write)
 
-    def _usable(self, value: Register[Any] | str, site: Site | None = None) -> None:
+    def _usable(self, value: Register[Any] | str) -> None:
         """Raises where a register may not be read here: another kernel's, moved into a variable, out of scope."""
         if isinstance(value, str):
             return
         if value.k is not self:
-            site = site or self.source.here(sys._getframe(1))
             raise mistakes.error(
-                site, f"{value.k._shown(value)} belongs to another kernel; a register is used only in its own"
+                self._here, f"{value.k._shown(value)} belongs to another kernel; a register is used only in its own"
             )
         if value.dead is not None:
-            site = site or self.source.here(sys._getframe(1))
             text = value.site.text or "its expression"
             raise mistakes.error(
-                site,
+                self._here,
                 f"the value of `{text}` was written straight into {self._shown(value.dead)} by .set() and has no "
                 "register of its own; give it a name first",
                 f"value = {text}\n{self._python(value.dead)}.set(value)",
             )
         if not value.scope.open:
-            site = site or self.source.here(sys._getframe(1))
             name = value.hint or "x"
             raise mistakes.error(
-                site,
+                self._here,
                 f"{self._shown(value)} was computed inside `with k.{value.scope.what}(...)`, which may not "
                 "have run; declare a variable before it and set that inside",
                 f"{name} = k.var({value.type.ptx}, 0)\nwith k.{value.scope.what}(...):\n    {name}.set(...)",
@@ -235,7 +229,7 @@ class Emitter(Operations):
         if into is not None:
             answer = into
             for value in into if isinstance(into, list | tuple) else (into,):
-                self._usable(value, site)
+                self._usable(value)
                 node.results.append(value)
         else:
             names: Names = hint
@@ -379,7 +373,7 @@ class Emitter(Operations):
 
     def _converted(self, to: type[Any], r: Register[Any]) -> str:
         """The Python text that makes a register another type; empty where there is none."""
-        return conversion(to, r.type, self._python(r))
+        return mistakes.conversion(to, r.type, self._python(r))
 
     def _type(self, given: Any, site: Site) -> Any:
         cls = TYPES.get(given) if isinstance(given, str) else given

@@ -15,12 +15,31 @@ from ptxlab.builder.blocks import Block, Inside
 from ptxlab.builder.memory import Memory
 from ptxlab.builder.nodes import If, Jump, Loop
 from ptxlab.builder.pointer import Ptr
-from ptxlab.builder.registers import Register, pred, u32
-from ptxlab.builder.scope import Scope
+from ptxlab.builder.registers import Register, Scope, pred, u32
 from ptxlab.builder.source import Site
-from ptxlab.builder.waits import Waits, check_loop
+from ptxlab.builder.suggestions import call_at
 
 T = TypeVar("T")
+
+
+class Waits:
+    """How often a role has waited, and how often it went on to the next stage."""
+
+    def __init__(self) -> None:
+        self.waited: Site | None = None  # where, if the stage was not left since
+        self.waits = self.steps = 0
+
+
+def check_loop(turns: list[tuple[Waits, int, int]]) -> None:
+    """An error if a round of a loop waits but does not call `next`. turns: with their waits and steps when it began."""
+    for turn, waits, steps in turns:
+        if turn.waits > waits and turn.steps == steps and turn.waited is not None:
+            raise mistakes.error(
+                turn.waited,
+                "this wait is in a loop that does not go on to the next stage: from the second round on "
+                "it names a phase that is over, and passes at once",
+                "turn.next()",
+            )
 
 
 class Flow(Memory):
@@ -101,12 +120,12 @@ class Flow(Memory):
             raise mistakes.error(
                 site,
                 "k.loop takes one argument without a name: where the loop stops",
-                mistakes.as_loop(mistakes.arguments(site) or ["start", "stop", "step"][: 1 + len(unknown)]),
+                mistakes.as_loop(list(call_at(site).arguments) or ["start", "stop", "step"][: 1 + len(unknown)]),
             )
         cls: type[Any] | None = None
         for what, value in (("stop", stop), ("start", start), ("step", step)):
             if isinstance(value, Register):
-                self._usable(value, site)
+                self._usable(value)
                 if value.type.kind not in ("signed", "unsigned") or value.type.bits < 32:
                     raise mistakes.error(
                         site,
@@ -192,10 +211,9 @@ class Flow(Memory):
         """Waits until the phase of an mbarrier with this parity (0 or 1) is over: `mbarrier.try_wait` in a loop."""
         if site is None:
             site = self.source.here(sys._getframe(1))
-        if self.guarded is not None:
-            raise mistakes.error(
-                site, "a wait inside `with k.guard(...)`: a guard applies to single instructions", "with k.if_(p):"
-            )
+        self._unguarded(
+            site, "a wait inside `with k.guard(...)`: a guard applies to single instructions", "with k.if_(p):"
+        )
         node = self._new_loop("", site)
         self.scope.nodes.append(node)
         with Inside(self, node.head):
@@ -223,10 +241,7 @@ class Flow(Memory):
         self._predicate(condition, name, site)
         if not self._loops:
             raise mistakes.error(site, f"k.{name} is not inside a loop", "with k.loop(n) as j:")
-        if self.guarded is not None:
-            raise mistakes.error(
-                site, f"k.{name} inside `with k.guard(...)`: an instruction has one guard", f"k.{name}(a & b)"
-            )
+        self._unguarded(site, f"k.{name} inside `with k.guard(...)`: an instruction has one guard", f"k.{name}(a & b)")
         node = self._loops[-1]
         node.continued |= where == "next"
         self.scope.nodes.append(Jump(node, where, condition, site))
@@ -238,8 +253,7 @@ class Flow(Memory):
         """
         site = self.source.here(sys._getframe(1))
         self._predicate(condition, "guard", site)
-        if self.guarded is not None:
-            raise mistakes.error(site, "an instruction has one guard; combine the two", "with k.guard(a & b):")
+        self._unguarded(site, "an instruction has one guard; combine the two", "with k.guard(a & b):")
         scope = self.scope
 
         def enter() -> Scope:
@@ -255,15 +269,18 @@ class Flow(Memory):
         """`@p ret;`: the threads where `condition` holds are done."""
         site = self.source.here(sys._getframe(1))
         self._predicate(condition, "return_if", site)
-        if self.guarded is not None:
-            raise mistakes.error(
-                site, "k.return_if inside `with k.guard(...)`: an instruction has one guard", "k.return_if(a & b)"
-            )
+        self._unguarded(
+            site, "k.return_if inside `with k.guard(...)`: an instruction has one guard", "k.return_if(a & b)"
+        )
         self.guarded = condition
         try:
             self._emit("ret", site=site)
         finally:
             self.guarded = None
+
+    def _unguarded(self, site: Site, what: str, write: str) -> None:
+        if self.guarded is not None:
+            raise mistakes.error(site, what, write)
 
     def _new_loop(self, index: str, site: Site) -> Loop:
         name, n = index or "1", 1
@@ -283,7 +300,7 @@ class Flow(Memory):
             )
         if not isinstance(condition, Register):
             raise mistakes.error(site, f"k.{name} needs a predicate, found {condition!r}", f"k.{name}(x < y)")
-        self._usable(condition, site)
+        self._usable(condition)
         if condition.type.kind != "pred":
             raise mistakes.error(
                 site,

@@ -19,7 +19,7 @@ import typing
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from types import FunctionType, MethodType
+from types import FunctionType, MethodType, NoneType
 from typing import Any, NamedTuple, Never
 
 from ptxlab import options
@@ -141,7 +141,9 @@ class KernelFunction(HasVariables):
         for p in declared[1:]:
             site = k.source.parameter(function.__code__, p.name)
             kind = self._parameter_type(p, site)
-            if kind is None:
+            if kind is NoneType:
+                arguments[p.name] = None
+            elif kind is None:
                 if p.name in python:
                     arguments[p.name] = python.pop(p.name)
                 elif p.default is inspect.Parameter.empty:
@@ -150,6 +152,7 @@ class KernelFunction(HasVariables):
                         f"{name} needs its Python parameter `{p.name}`; a kernel parameter has a PTX type",
                         _typed(p, f"{function.__name__}({p.name}=...)"),
                     )
+            if kind in (None, NoneType):
                 continue
             if p.name in python:
                 raise mistakes.error(site, f"`{p.name}` is a parameter of the kernel; its value is given at the launch")
@@ -212,7 +215,8 @@ class KernelFunction(HasVariables):
         return Kernel(name, k.arch, ptx, tuple(k.parameters), spans)
 
     def _parameter_type(self, p: inspect.Parameter, site: Site) -> Any:
-        """The PTX type of a parameter, or None when it is plain Python."""
+        """The PTX type of a parameter; None when it is plain Python, and `NoneType` when it is a type variable that is
+        bound to a type or None, and `types` gives it no type: the kernel has no such parameter."""
         annotation = p.annotation
         if annotation is inspect.Parameter.empty:
             return None
@@ -242,6 +246,8 @@ class KernelFunction(HasVariables):
                     site, f"`{p.name}`: a pointer points to a PTX type, found {inner!r}", f"{p.name}: Ptr[f32]"
                 )
             return PointerType(inner)
+        if isinstance(annotation, typing.TypeVar) and element is annotation:
+            return NoneType if NoneType in typing.get_args(annotation.__bound__) else None
         if annotation is TensorMap:
             return TensorMapType()
         if annotation is Ptr:
@@ -312,7 +318,8 @@ def kernel(
 
     arch: the target; probes: whether `k.probe` stores (and the `probe` parameter exists); name: of the entry, the
     function's by default; loc: print `.loc` lines for profilers; types: what names in the annotations stand for, so
-    that `def scalar(k, q: Ptr[Real])` can be built for f32 and f64 (`types={"Real": f64}`).
+    that `def scalar(k, q: Ptr[Real])` can be built for f32 and f64 (`types={"Real": f64}`). A parameter of a type
+    variable that is bound to `... | None` is None, and none of the kernel's, where `types` does not have it.
     """
     caller = sys._getframe(1)
     scope = dict(caller.f_locals) if caller.f_locals is not caller.f_globals else {}

@@ -17,7 +17,7 @@ import numpy as np
 
 from ptxlab.builder import math64
 from ptxlab.builder.builder import Builder
-from ptxlab.builder.operators import BINARY, COMPARE, UNARY
+from ptxlab.builder.operators import OPCODES
 from ptxlab.builder.pointer import Ptr
 from ptxlab.builder.registers import Register, f64, pred, s32, u64
 from ptxlab.builder.traced import NUMPY, Graph, Node
@@ -102,9 +102,8 @@ class Lowering:
             return getattr(math64, op)(self.k, values[0], node.site)
         typed = self.types[node.args[-1].kind].ptx
         word = "rcp.rn" if op == "rcp~" and self.real is f64 else _WORDS.get(op, op)
-        opcode = next((table[op, typed] for table in (BINARY, COMPARE, UNARY) if (op, typed) in table), None)
         values = [*values[1:], values[0]] if op == "where" else values
-        return self._made(opcode or f"{word.format(self.real.ptx)}.{typed}", values, node)
+        return self._made(OPCODES.get((op, typed), f"{word.format(self.real.ptx)}.{typed}"), values, node)
 
     def _often(self, node: Node) -> tuple[bool, bool]:
         """Whether a node is made for each row, and for each key."""
@@ -135,7 +134,7 @@ class Lowering:
             opcode, other = ("shr.s32", b.bit_length() - 1) if divides else ("and.b32", b - 1)
             return self._made(opcode, [a, other], node)
         if all(self.bounds[argument][0] >= 0 for argument in node.args):
-            return self._made(BINARY[node.op, "s32"], [a, b], node)
+            return self._made(OPCODES[node.op, "s32"], [a, b], node)
         step = functools.partial(self._step, node)
         rest = step("rem.s32", a, b)
         signs = step("setp.lt.s32", step("xor.b32", rest, b), 0, result=pred)

@@ -182,8 +182,6 @@ class Memory(Arithmetic, Pointing):
     # -- addresses
     def _moved(self, pointer: Ptr[Any], index: Index, stride: int, shape: tuple[int, ...] | None = None) -> Any:
         """The pointer `index` steps of `stride` bytes on: free for a number, one `mad` for a register."""
-        if isinstance(index, int):
-            return pointer.moved(index * stride, shape)
         return self._step(pointer, index, stride, self.source.here(sys._getframe(2)), shape)
 
     def _step(
@@ -282,20 +280,18 @@ class Memory(Arithmetic, Pointing):
             )
 
     def _set_pointer(self, pointer: VarPtr[Any], other: Ptr[Any]) -> None:
-        site = self.source.here(sys._getframe(2))
         if not isinstance(other, Ptr) or other.element is not pointer.element or other.space != pointer.space:
             raise mistakes.error(
-                site, f"expected Ptr[{pointer.element.ptx}] in {pointer.space} memory, found {self._what(other)}"
+                self._here, f"expected Ptr[{pointer.element.ptx}] in {pointer.space} memory, found {self._what(other)}"
             )
         base = pointer.base
         if other.offset:
-            self._emit(f"add.{base.type.ptx}", other.base, other.offset, into=base, site=site)
+            self._emit(f"add.{base.type.ptx}", other.base, other.offset, into=base)
         elif not self._retarget(other.base, base):
-            self._emit(f"mov.{base.type.ptx}", other.base, into=base, site=site)
+            self._emit(f"mov.{base.type.ptx}", other.base, into=base)
 
     def _pointer_error(self, pointer: Ptr[Any], what: str, write: str) -> BuildError:
-        site = self.source.here(sys._getframe(2))
-        return mistakes.error(site, what, re.sub(r"\bp\b", pointer.base.hint or "p", write))
+        return mistakes.error(self._here, what, re.sub(r"\bp\b", pointer.base.hint or "p", write))
 
     # -- shared memory
     def shared(self, element: type[T], count: int | tuple[int, ...], align: int = 16) -> Shared[T]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import difflib
 import linecache
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
+from ptxlab.builder.registers import IN_REGISTER, TYPES, f32, pred, tf32, u32
 from ptxlab.builder.source import Site
 from ptxlab.errors import BuildError
 from ptxlab.isa.meanings import meant
@@ -65,39 +67,44 @@ def close(word: str, words: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(found)}?" if found else ""
 
 
-def truth(site: Site, has: str) -> BuildTypeError:
-    """The error of `bool(register)`, in the words of the syntax that asked for it; `has`: why there is no truth."""
-    word, node = site.test or ("", None)
-    why, write = "Python asks for its truth value when the kernel is built", "with k.if_(p):"
+ASKS = {"ternary": "`a if p else b`", "chain": "a chain of comparisons means `and`, which", "max": "Python's `max`",
+        "min": "Python's `min`"}  # fmt: skip
+"""What asks for a truth value, by the word of a `Site`, where that is not the word itself."""
+
+
+def of_kernel(node: ast.AST | None) -> str:
+    """The builder's line for a statement or a call that asks a register for its truth value."""
     match node:
-        case ast.If(test=test):
-            why, write = "`if` is evaluated when the kernel is built", f"with k.if_({ast.unparse(test)}):"
         case ast.While(test=test):
-            why = "`while` is evaluated when the kernel is built"
-            write = f"with k.while_(lambda: {ast.unparse(test)}):"
+            return f"with k.while_(lambda: {ast.unparse(test)}):"
         case ast.IfExp(test=test, body=body, orelse=other):
-            why = "`a if p else b` is evaluated when the kernel is built"
-            write = f"k.select({ast.unparse(test)}, {ast.unparse(body)}, {ast.unparse(other)})"
+            return f"k.select({ast.unparse(test)}, {ast.unparse(body)}, {ast.unparse(other)})"
         case ast.Assert(test=test):
-            why = "`assert` is evaluated when the kernel is built"
-            write = f"with k.if_({ast.unparse(ast.UnaryOp(ast.Invert(), test))}):\n    k.trap()"
+            return f"with k.if_({ast.unparse(ast.UnaryOp(ast.Invert(), test))}):\n    k.trap()"
+        case ast.Call(func=ast.Name(id=name), args=arguments):
+            return f"k.{name}({', '.join(map(ast.unparse, arguments))})"
+    return f"with k.if_({ast.unparse(node.test) if isinstance(node, ast.If) else 'p'}):"
+
+
+def truth(site: Site, has: str, line: Callable[[ast.AST | None], str] = of_kernel) -> BuildTypeError:
+    """The error of `bool(register)`, in the words of the syntax that asked for it; `has`: why there is no truth;
+    `line`: what to write instead of a statement or a call. Operators are the same everywhere."""
+    word, node = site.test or ("", None)
+    why = f"{ASKS.get(word, f'`{word}`')} is evaluated" if node else "Python asks for its truth value"
+    match node:
         case ast.BoolOp(op=op, values=values):
-            why = f"`{word}` is evaluated when the kernel is built"
-            bitwise = " & " if isinstance(op, ast.And) else " | "
-            write = bitwise.join(f"({ast.unparse(value)})" for value in values)
+            write = (" & " if isinstance(op, ast.And) else " | ").join(f"({ast.unparse(value)})" for value in values)
         case ast.UnaryOp(operand=operand):
-            why, write = "`not` is evaluated when the kernel is built", ast.unparse(ast.UnaryOp(ast.Invert(), operand))
+            write = ast.unparse(ast.UnaryOp(ast.Invert(), operand))
         case ast.Compare(left=left, ops=[_, _, *_] as ops, comparators=rights):
-            why = "a chain of comparisons means `and`, which is evaluated when the kernel is built"
             lefts = [left, *rights[:-1]]
             pairs = [ast.Compare(a, [op], [b]) for a, op, b in zip(lefts, ops, rights, strict=True)]
             write = " & ".join(f"({ast.unparse(pair)})" for pair in pairs)
         case ast.Compare():
-            why, write = "`in` compares when the kernel is built", "(x == a) | (x == b)"
-        case ast.Call(func=ast.Name(id=name), args=arguments):
-            why = f"Python's `{name}` is evaluated when the kernel is built"
-            write = f"k.{name}({', '.join(map(ast.unparse, arguments))})"
-    return type_error(site, f"{has}; {why}", write)
+            write = "(x == a) | (x == b)"
+        case _:
+            write = line(node)
+    return type_error(site, f"{has}; {why} when the kernel is built", write)
 
 
 def number(site: Site, shown: str, name: str, instead: str) -> BuildTypeError:
@@ -115,17 +122,38 @@ def number(site: Site, shown: str, name: str, instead: str) -> BuildTypeError:
     return type_error(site, f"{has}; Python needs a whole number when the kernel is built", f"k.cvt(s32, {name})")
 
 
-def arguments(site: Site) -> list[str]:
-    """The texts of the positional arguments of the call at a place; none where its text is not there or not whole."""
-    try:
-        node = ast.parse(site.text, mode="eval").body
-    except SyntaxError:
-        return []
-    return [ast.unparse(a) for a in node.args] if isinstance(node, ast.Call) else []
-
-
 def as_loop(parts: list[str]) -> str:
     """The loop of the builder that counts as `range(*parts)` does."""
     start, stop, step = {1: ["0", *parts, "1"], 2: [*parts, "1"], 3: parts}.get(len(parts), ["0", "n", "1"])
     words = [stop, *([f"start={start}"] if start != "0" else []), *([f"step={step}"] if step != "1" else [])]
     return f"with k.loop({', '.join(words)}) as i:"
+
+
+def conversion(to: type[Any], found: type[Any], text: str) -> str:
+    """The line that makes a value of another type, for hints: numbers are converted, bits are read as they are. Empty
+    where no instruction says what is meant, as from one f16 to two."""
+    to, number = IN_REGISTER.get(to.ptx, to), ("float", "signed", "unsigned")
+    if to is found:
+        return text
+    if found is pred:
+        whole = f"k.select({text}, 1, 0, type=u32)"
+        return whole if to is u32 else conversion(to, u32, whole)
+    if to is pred:
+        return f"{grouped(text)} != 0" if found.kind in (*number, "bits") else ""
+    if (to.kind in number and found.kind in number) or (to is tf32 and found is f32):
+        return f"k.cvt({to.ptx}, {text})"
+    if to.bits == found.bits:
+        return f"k.bitcast({to.ptx}, {text})"
+    if "packed" in (to.kind, found.kind) or "float" in (to.kind, found.kind):
+        return ""
+    middle = TYPES[f"u{found.bits}"] if found.kind == "bits" else TYPES[f"u{to.bits}"]
+    return conversion(to, middle, conversion(middle, found, text))
+
+
+def grouped(text: str) -> str:
+    """An expression's text as it may be written beside an operator: `(a + b)`."""
+    try:
+        simple = isinstance(ast.parse(text, mode="eval").body, ast.Name | ast.Call | ast.Attribute | ast.Subscript)
+    except SyntaxError:
+        simple = True
+    return text if simple else f"({text})"

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ptxlab.builder.emit import Instr
-from ptxlab.builder.registers import Register
-from ptxlab.builder.scope import Scope
+from ptxlab.builder.registers import Register, Scope
 from ptxlab.builder.source import Site
 
 

@@ -5,18 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ptxlab.builder import mistakes
-from ptxlab.builder.conversions import grouped
 from ptxlab.builder.emit import Emitter
 from ptxlab.builder.registers import TYPES, Register
 from ptxlab.builder.source import Site
 from ptxlab.errors import BuildError
 
-BINARY: dict[tuple[str, str], str] = {}
-"""(operator, PTX type) -> opcode."""
-
-UNARY: dict[tuple[str, str], str] = {}
-COMPARE: dict[tuple[str, str], str] = {}
-
+OPCODES: dict[tuple[str, str], str] = {}
+"""(operator, PTX type) -> opcode; "neg" is the sign."""
 _WORDS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 
 
@@ -29,26 +24,26 @@ def _fill() -> None:
             continue
         if cls.kind in ("float", "packed"):
             for op, word in (("+", "add"), ("-", "sub"), ("*", "mul")):
-                BINARY[op, ptx] = f"{word}.rn.{ptx}"
-            UNARY["-", ptx], UNARY["abs", ptx] = f"neg.{ptx}", f"abs.{ptx}"
+                OPCODES[op, ptx] = f"{word}.rn.{ptx}"
+            OPCODES["neg", ptx], OPCODES["abs", ptx] = f"neg.{ptx}", f"abs.{ptx}"
         if ptx in ("f32", "f64"):
-            BINARY["/", ptx] = f"div.rn.{ptx}"
+            OPCODES["/", ptx] = f"div.rn.{ptx}"
         if cls.kind in ("signed", "unsigned"):
-            BINARY["+", ptx], BINARY["-", ptx], BINARY["*", ptx] = f"add.{ptx}", f"sub.{ptx}", f"mul.lo.{ptx}"
-            BINARY["//", ptx], BINARY["%", ptx] = f"div.{ptx}", f"rem.{ptx}"
-            UNARY["-", ptx] = f"neg.s{cls.bits}"
+            OPCODES["+", ptx], OPCODES["-", ptx], OPCODES["*", ptx] = f"add.{ptx}", f"sub.{ptx}", f"mul.lo.{ptx}"
+            OPCODES["//", ptx], OPCODES["%", ptx] = f"div.{ptx}", f"rem.{ptx}"
+            OPCODES["neg", ptx] = f"neg.s{cls.bits}"
         if cls.kind == "signed":
-            UNARY["abs", ptx] = f"abs.{ptx}"
+            OPCODES["abs", ptx] = f"abs.{ptx}"
         if cls.kind in ("signed", "unsigned", "bits", "pred"):
-            BINARY["&", ptx], BINARY["|", ptx], BINARY["^", ptx] = f"and.{bits}", f"or.{bits}", f"xor.{bits}"
-            UNARY["~", ptx] = f"not.{bits}"
+            OPCODES["&", ptx], OPCODES["|", ptx], OPCODES["^", ptx] = f"and.{bits}", f"or.{bits}", f"xor.{bits}"
+            OPCODES["~", ptx] = f"not.{bits}"
         if cls.kind in ("signed", "unsigned", "bits"):
-            BINARY["<<", ptx], BINARY[">>", ptx] = f"shl.{bits}", f"shr.{ptx}"
+            OPCODES["<<", ptx], OPCODES[">>", ptx] = f"shl.{bits}", f"shr.{ptx}"
         if cls.kind in ("signed", "unsigned", "float"):
             for op, word in _WORDS.items():
-                COMPARE[op, ptx] = f"setp.{'neu' if op == '!=' and cls.kind == 'float' else word}.{ptx}"
+                OPCODES[op, ptx] = f"setp.{'neu' if op == '!=' and cls.kind == 'float' else word}.{ptx}"
         if cls.kind == "bits":
-            COMPARE["==", ptx], COMPARE["!=", ptx] = f"setp.eq.{ptx}", f"setp.ne.{ptx}"
+            OPCODES["==", ptx], OPCODES["!=", ptx] = f"setp.eq.{ptx}", f"setp.ne.{ptx}"
 
 
 _fill()
@@ -63,21 +58,21 @@ def impossible(k: Emitter, op: str, r: Register[Any], other: object, site: Site)
     """The error of an operator that its type has no instruction for."""
     ptx, kind, text, shown = r.type.ptx, r.type.kind, k._python(r), k._shown(r)
     says, fix = f"`{op}` has no instruction for {ptx}", ""
-    second = grouped(k._python(other)) if isinstance(other, Register) else repr(other)
+    second = mistakes.grouped(k._python(other)) if isinstance(other, Register) else repr(other)
     if op == "/" and kind in ("signed", "unsigned"):
         says = f"`/` divides floats, {shown} is {ptx}; integer division is `//`"
-        fix = site.text.replace(" / ", " // ") if " / " in site.text else f"{grouped(text)} // {second}"
+        fix = site.text.replace(" / ", " // ") if " / " in site.text else f"{mistakes.grouped(text)} // {second}"
     elif op in ("//", "%") and kind == "float":
         says = f"`{op}` is for integers, {shown} is {ptx}; float division is `/`"
-        fix = site.text.replace(" // ", " / ") if " // " in site.text else f"{grouped(text)} / {second}"
+        fix = site.text.replace(" // ", " / ") if " // " in site.text else f"{mistakes.grouped(text)} / {second}"
     elif ptx == "pred" and op in ("+", "-", "*"):
         says, fix = f"`{op}` needs numbers, {shown} is a predicate", f"k.select({text}, 1, 0, type=u32)"
     elif ptx == "pred" and op in ("==", "!="):
         says = f"`{op}` has no instruction for predicates; `^` is true where they differ"
         if not isinstance(other, Register):
-            fix = f"~{grouped(text)}" if bool(other) == (op == "!=") else text
+            fix = f"~{mistakes.grouped(text)}" if bool(other) == (op == "!=") else text
         elif made := k._converted(r.type, other):
-            differ = f"{grouped(text)} ^ {grouped(made)}"
+            differ = f"{mistakes.grouped(text)} ^ {mistakes.grouped(made)}"
             fix = f"~({differ})" if op == "==" else differ
     elif kind == "bits":
         says = f"`{op}` needs a number, {shown} is {ptx}: bits without a meaning"
@@ -101,7 +96,7 @@ def mixed(k: Emitter, op: str, r: Register[Any], other: object, site: Site, *, f
         return mistakes.error(
             site, f"`{op}` of {k._shown(r)} ({r.type.ptx}) and {given}: expected a register or a number"
         )
-    a, b = grouped(k._python(r)), grouped(k._python(other))
+    a, b = mistakes.grouped(k._python(r)), mistakes.grouped(k._python(other))
     if op in ("<<", ">>"):
         says, made = (
             f"the shift amount must have 32 bits; {k._shown(other)} is {other.type.ptx}",
@@ -119,12 +114,12 @@ def mixed(k: Emitter, op: str, r: Register[Any], other: object, site: Site, *, f
         if not fixed and (not made or (_rank(r.type) < _rank(other.type) and _has(op, other.type))):
             widened = k._converted(other.type, r)
             a, made = (widened, b) if widened and _has(op, other.type) else (a, made)
-    write = f"{a} {op}{'=' if fixed else ''} {grouped(made)}" if made else ""
+    write = f"{a} {op}{'=' if fixed else ''} {mistakes.grouped(made)}" if made else ""
     return mistakes.error(site, says, write)
 
 
 def _has(op: str, cls: type[Any]) -> bool:
-    return (op, cls.ptx) in BINARY or (op, cls.ptx) in COMPARE
+    return (op, cls.ptx) in OPCODES
 
 
 def _rank(cls: type[Any]) -> tuple[bool, int, bool, bool]:

@@ -27,11 +27,10 @@ import sys
 from typing import Any
 
 from ptxlab.builder import mistakes
-from ptxlab.builder.flow import Flow
+from ptxlab.builder.flow import Flow, Waits
 from ptxlab.builder.pointer import Ptr, Shared
 from ptxlab.builder.registers import Register, Var, b64, pred, u32
 from ptxlab.builder.source import Site
-from ptxlab.builder.waits import Waits
 
 
 class Pipeline:
@@ -137,8 +136,7 @@ class Producer(Turn):
     def expect(self, nbytes: int) -> None:
         """Announces the bytes of the copies that fill the stage: without this the phase would never end."""
         self.expected = True
-        site = self.k.source.here(sys._getframe(1))
-        self.k._emit("mbarrier.arrive.expect_tx.shared::cta.b64", self.full, nbytes, site=site, temporary=True)
+        self.k._emit("mbarrier.arrive.expect_tx.shared::cta.b64", self.full, nbytes, temporary=True)
 
     def _before_next(self, site: Site) -> None:
         if not self.expected:
@@ -161,13 +159,14 @@ class Consumer(Turn):
 
     def release(self) -> None:
         """Arrives at the stage's `empty`: the threads that get here have finished with the tile."""
-        site = self.k.source.here(sys._getframe(1))
         if self.pipeline.empty is None:
-            raise mistakes.error(site, "nobody waits for a stage of this pipeline", "k.pipeline(stages, arrivals=...)")
+            raise mistakes.error(
+                self.k._here, "nobody waits for a stage of this pipeline", "k.pipeline(stages, arrivals=...)"
+            )
         if self.waited is None:
-            raise mistakes.error(site, "this turn releases a stage that it has not waited for", "turn.wait()")
+            raise mistakes.error(self.k._here, "this turn releases a stage that it has not waited for", "turn.wait()")
         self.released = True
-        self.k._emit("mbarrier.arrive.shared::cta.b64", self.pipeline.empty + self.stage, site=site, temporary=True)
+        self.k._emit("mbarrier.arrive.shared::cta.b64", self.pipeline.empty + self.stage, temporary=True)
 
     def _before_next(self, site: Site) -> None:
         if self.pipeline.empty is not None and not self.released:

@@ -163,12 +163,14 @@ def _count(entry: Op, count: int) -> FormError | None:
     least = sum(not s.optional for s in sources)
     if least <= count <= len(sources):
         return None
+    return FormError(miscounted(entry.name, sources, count), entry.syntax)
+
+
+def miscounted(name: str, sources: Sequence[OperandSpec], count: int) -> str:
+    """What is said of a call with another number of operands."""
     names = ", ".join(s.name for s in sources)
-    return FormError(
-        f"{entry.name} takes {len(sources) or 'no'} operand{'s' if len(sources) != 1 else ''}"
-        f"{f' ({names})' if names else ''}, found {count}",
-        entry.syntax,
-    )
+    takes = f"{name} takes {len(sources) or 'no'} operand{'s' if len(sources) != 1 else ''}"
+    return f"{takes}{f' ({names})' if names else ''}, found {count}"
 
 
 def _fill(entry: Op, kinds: tuple[Kind, ...], given: dict[str, Any]) -> tuple[list[str], str, int]:

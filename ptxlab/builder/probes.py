@@ -7,7 +7,6 @@ its arguments and emits nothing.
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 from ptxlab.builder import mistakes
@@ -55,33 +54,32 @@ class Probes(Base):
             2 when m is in units of log2, as kernels that use `exp2` have it: m is then multiplied by ln 2 here. None
             when it is in natural units already.
         """
-        site = self.source.here(sys._getframe(1))
         cls = getattr(m, "type", None)
         for what, value in (("m", m), ("l", l), ("rescale", rescale)):
             if isinstance(value, Register):
-                self._usable(value, site)
+                self._usable(value)
                 if value.type is not cls or cls not in (f32, f64):
                     raise mistakes.error(
-                        site,
+                        self._here,
                         f"k.probe stores m, l and rescale in one float type, f32 or f64; {what} is {value.type.ptx}",
                         self._converted(cls if cls in (f32, f64) else f32, value),
                     )
             elif what == "m" or not isinstance(value, int | float):
-                raise mistakes.error(site, f"k.probe needs a register for {what}, found {value!r}")
+                raise mistakes.error(self._here, f"k.probe needs a register for {what}, found {value!r}")
         for what, value in (("row", row), ("tile", tile), ("tiles", tiles)):
             if isinstance(value, int):
                 continue
             if isinstance(value, Register):
-                self._usable(value, site)
+                self._usable(value)
             if getattr(value, "type", None) is not u32:
                 found = value.type.ptx if isinstance(value, Register) else repr(value)
                 write = self._converted(u32, value) if isinstance(value, Register) else ""
-                raise mistakes.error(site, f"k.probe counts rows and tiles in u32, {what} is {found}", write)
+                raise mistakes.error(self._here, f"k.probe counts rows and tiles in u32, {what} is {found}", write)
         if base not in (2, None):
-            raise mistakes.error(site, f"k.probe: base is 2 or None (natural units), found {base!r}")
+            raise mistakes.error(self._here, f"k.probe: base is 2 or None (natural units), found {base!r}")
         if self._probe_type not in (None, cls):
             raise mistakes.error(
-                site,
+                self._here,
                 f"every k.probe of a kernel stores one type; an earlier one stored "
                 f"{getattr(self._probe_type, 'ptx', '')}, this one {getattr(cls, 'ptx', '')}",
             )
@@ -91,12 +89,12 @@ class Probes(Base):
         assert cls is not None
         assert self._probe_base is not None
         if any(isinstance(v, Register) for v in (row, tile, tiles)):
-            slot = self._emit("mad.lo.u32", row, tiles, tile, result=u32, site=site, hint="probe_slot")
+            slot = self._emit("mad.lo.u32", row, tiles, tile, result=u32, hint="probe_slot")
         else:
-            slot = self._emit("mov.u32", row * tiles + tile, result=u32, site=site, hint="probe_slot")
+            slot = self._emit("mov.u32", row * tiles + tile, result=u32, hint="probe_slot")
         size = cls.bits // 8
-        address = self._emit("mad.wide.u32", slot, 3 * size, self._probe_base, result=u64, site=site, hint="probe_at")
+        address = self._emit("mad.wide.u32", slot, 3 * size, self._probe_base, result=u64, hint="probe_at")
         at: Ptr[Any] = Ptr(self, address, cls)
-        natural = m if base is None else self._emit(f"mul.rn.{cls.ptx}", m, LN2, result=cls, site=site, hint="probe_m")
+        natural = m if base is None else self._emit(f"mul.rn.{cls.ptx}", m, LN2, result=cls, hint="probe_m")
         for n, value in enumerate((natural, l, rescale)):
-            self._emit(f"st.global.{cls.ptx}", at.moved(n * size), value, site=site)
+            self._emit(f"st.global.{cls.ptx}", at.moved(n * size), value)

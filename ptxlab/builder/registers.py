@@ -8,9 +8,9 @@ extended to.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Protocol, TypeVar
 
-from ptxlab.builder.scope import Scope
 from ptxlab.builder.source import Site
 from ptxlab.errors import BuildError
 
@@ -19,14 +19,22 @@ N = TypeVar("N", int, float)
 """The Python numbers that an operator takes beside registers."""
 
 
+@dataclass(slots=True, eq=False)
+class Scope:
+    """The nodes of one body, in order. `open`: instructions may still read what was computed in it."""
+
+    what: str = "kernel"
+    nodes: list[Any] = field(default_factory=list)
+    open: bool = True
+
+
 class Operations(Protocol):
     """What registers ask of the builder that made them, which is written in terms of registers."""
 
     def _name_of(self, r: Register[Any]) -> str: ...
     def _shown(self, r: Register[Any]) -> str: ...
-    def _binary(self, op: str, r: Register[T], other: object, reflected: bool = False) -> T: ...
+    def _binary(self, op: str, r: Register[Any], other: object, reflected: bool = False) -> Any: ...
     def _unary(self, op: str, r: Register[T]) -> T: ...
-    def _compare(self, op: str, r: Register[Any], other: object) -> pred: ...
     def _assign(self, var: Var[T], value: Any) -> None: ...
     def _update(self, op: str, var: Var[T], other: object) -> Var[T]: ...
     def _no_truth(self, r: Register[Any]) -> BuildError: ...
@@ -55,7 +63,7 @@ def _shift(op: str) -> Callable[[Register[T], Register[Any] | int], T]:
 
 def _comparison(op: str) -> Callable[[Register[T], Register[T] | float], pred]:
     """`register < other`."""
-    return lambda self, other: self.k._compare(op, self, other)
+    return lambda self, other: self.k._binary(op, self, other)
 
 
 def _update(op: str, number: type[N]) -> Callable[[Var[T], Register[T] | N], Var[T]]:
@@ -159,7 +167,7 @@ class Register(Generic[T], metaclass=TypeMeta):
         return self.k._unary("~", self)
 
     def __neg__(self) -> T:
-        return self.k._unary("-", self)
+        return self.k._unary("neg", self)
 
     def __abs__(self) -> T:
         return self.k._unary("abs", self)

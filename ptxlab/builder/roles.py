@@ -8,8 +8,7 @@ from ptxlab.builder import mistakes
 from ptxlab.builder.blocks import Block
 from ptxlab.builder.flow import Flow
 from ptxlab.builder.nodes import If
-from ptxlab.builder.registers import Register, pred, u32
-from ptxlab.builder.scope import Scope
+from ptxlab.builder.registers import Register, Scope, pred, u32
 from ptxlab.builder.source import Site
 
 WARPGROUP = 128

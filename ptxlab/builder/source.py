@@ -12,16 +12,18 @@ import ast
 import io
 import linecache
 import os
-import re
-import sys
 import tokenize
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
+
+import numpy as np
 
 from ptxlab.errors import Span
 
 HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+OURS = HERE, os.path.dirname(np.__file__) + os.sep
+"""Where functions are that users call: this package, and numpy."""
 Position = tuple[int, int, int, int]
 Names = str | tuple[str | None, ...] | None
 
@@ -104,7 +106,7 @@ class Source:
         self._facts: dict[str, Facts] = {}
 
     def here(self, frame: FrameType) -> Site:
-        """The user's expression now being evaluated: the first frame outside this package, from `frame` outwards."""
+        """The user's expression now being evaluated: the first frame outside of `OURS`, from `frame` outwards."""
         while _is_ours(frame.f_code) and frame.f_back is not None:
             frame = frame.f_back
         self.frame = frame
@@ -192,7 +194,7 @@ def _is_ours(code: CodeType) -> bool:
     name = code.co_filename
     known = _OURS.get(name)
     if known is None:
-        known = _OURS[name] = os.path.abspath(name).startswith(HERE)
+        known = _OURS[name] = os.path.abspath(name).startswith(OURS)
     return known
 
 
@@ -322,49 +324,16 @@ def _positions(node: ast.expr) -> Iterator[Position]:
             yield f.end_lineno, f.end_col_offset - len(f.attr), at[2], at[3]
 
 
-_STRING_OR_COMMENT = re.compile(
-    r"""(?: "{3} (?: \\. | [^\\] )*? "{3}  |  '{3} (?: \\. | [^\\] )*? '{3}
-          | "    (?: \\. | [^\\"] )* "    |  '    (?: \\. | [^\\'] )* '   )  |  (\#[^\n]*)""",
-    re.VERBOSE | re.DOTALL,
-)
-"""Strings and comments, where no string has a string of its own kind in it."""
-_FORMATTED = re.compile(r"(?:\b[rR]?[fFtT][rR]?)[\"']")
-
-
 def _comments(text: str, facts: Facts) -> None:
-    """The comments of a text that Python can parse: so each string that begins ends."""
+    """The comments of a text that Python can parse."""
     own: dict[int, str] = {}
-    for line, column, comment in _placed_comments(text):
-        words = comment.lstrip("#!: ").rstrip()
-        if words and not words.startswith(("noqa", "type:", "fmt:", "pragma:")):
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        words, (line, column) = token.string.lstrip("#!: ").rstrip(), token.start
+        if token.type == tokenize.COMMENT and words and not words.startswith(("noqa", "type:", "fmt:", "pragma:")):
             (facts.comments if facts.lines[line - 1][:column].strip() else own)[line] = words
-    facts.above.update(_above(own, len(facts.lines)))
-
-
-def _placed_comments(text: str) -> Iterator[tuple[int, int, str]]:
-    """Each comment, and the line and column where it begins.
-
-    From Python 3.12 on the braces of an f-string may hold strings with its own quotes, f"{names["#"]}", which only a
-    tokenizer tells apart. It takes four times as long as a regular expression, and ten times in Python 3.11."""
-    if sys.version_info >= (3, 12) and _FORMATTED.search(text):
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type == tokenize.COMMENT:
-                yield *token.start, token.string
-        return
-    line, at = 1, 0
-    for found in _STRING_OR_COMMENT.finditer(text):
-        if found[1]:
-            line, at = line + text.count("\n", at, found.start()), found.start()
-            yield line, at - text.rfind("\n", 0, at) - 1, found[1]
-
-
-def _above(own: Mapping[int, str], count: int) -> dict[int, tuple[str, ...]]:
-    """Comment lines directly above a line of code, under that line's number."""
-    out, block = {}, []
-    for line in range(1, count + 2):
+    block: list[str] = []
+    for line in range(1, len(facts.lines) + 2):
         if line in own:
             block.append(own[line])
-        elif block:
-            out[line] = tuple(block)
-            block = []
-    return out
+        elif block:  # the first line after them
+            facts.above[line], block = tuple(block), []

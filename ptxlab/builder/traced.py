@@ -180,7 +180,9 @@ class Tracer:
         """The operand beside an operator, as a node."""
         if isinstance(value, Number):
             if value.tracer is not self:
-                self.refuse("this number belongs to another call; a function must not keep its arguments")
+                self.refuse(
+                    "this number belongs to another call; a function must not keep its arguments", "return score"
+                )
             return value.node
         if isinstance(value, Table):
             self.refuse(f"`{value.name}` is an array; take an element of it", value.example)
@@ -194,7 +196,10 @@ class Tracer:
             return self.node("const", (), "truth", value)
         if isinstance(value, int):
             if not -(2**31) <= value < 2**31:
-                self.refuse(f"{value} does not fit s32, in which whole numbers are computed", f"{float(value)!r}")
+                found, write = f"a number of {value.bit_length()} bits", "-np.inf    # or another real number"
+                if value.bit_length() < 128:
+                    found, write = str(value), f"{float(value)!r}"
+                self.refuse(f"{found} does not fit s32, in which whole numbers are computed", write)
             return self.node("const", (), "whole", value)
         if isinstance(value, float):
             return self.node("const", (), "real", value)
@@ -237,12 +242,6 @@ class Tracer:
         return ([self.whole(n) for n in nodes], "whole") if "whole" in kinds else (list(nodes), "truth")
 
     # -- operators
-    def apply(self, op: str, *values: Any) -> Any:
-        """An operation of one or two numbers."""
-        if op == "**":
-            return self.power(*values)
-        return self.binary(op, *values) if len(values) == 2 else self.unary(op, *values)
-
     def binary(self, op: str, left: Any, right: Any) -> Number:
         """`left op right`."""
         (a, b), kind = self.alike(self.operand(left), self.operand(right))
@@ -250,7 +249,7 @@ class Tracer:
             self.refuse(f"`{op}` takes booleans or whole numbers; one of these is a float", f"(x > 0) {op} (y > 0)")
         if op in ("<<", ">>", "%", "//"):
             if op in ("%", "//") and b.op == "const" and not b.value:
-                self.refuse("this divides by zero")
+                self.refuse("this divides by zero", f"x {op} np.maximum(n, 1)")
             if kind == "real":
                 self.refuse(f"`{op}` is for whole numbers; one of these is a float", "np.floor(x / y)")
             a, b, kind = self.whole(a), self.whole(b), "whole"
@@ -272,7 +271,7 @@ class Tracer:
             return self.node("/", (a, b), "real")
         if b.op == "const":
             if not b.value:
-                self.refuse("this divides by zero")
+                self.refuse("this divides by zero", "x / np.maximum(n, 1)")
             return self.node("*", (a, self.node("const", (), "real", 1 / b.value)), "real")
         return self.node("*", (a, self.node("rcp", (b,), "real")), "real")
 
@@ -343,16 +342,14 @@ class Tracer:
         return self.binary("!=", made, 0) if table.kind == "truth" else made
 
 
-class Number:
-    """A symbolic number: what it is becomes known when the kernel runs."""
+class Number(np.lib.mixins.NDArrayOperatorsMixin):
+    """A symbolic number: what it is becomes known when the kernel runs. Its operators are numpy's functions."""
 
     def __init__(self, tracer: Tracer, node: Node) -> None:
         self.tracer, self.node = tracer, node
 
     def __repr__(self) -> str:
         return f"<{self.node.kind} number {self.node.name or self.node.value or self.node.op}>"
-
-    __hash__ = None  # type: ignore[assignment]
 
     if not TYPE_CHECKING:  # mypy would believe in every attribute
 
@@ -368,7 +365,8 @@ class Number:
             if ufunc in _MADE_OF:
                 return _MADE_OF[ufunc](*inputs)
             if ufunc in _OPERATIONS:
-                return t.apply(_OPERATIONS[ufunc], *inputs)
+                op = _OPERATIONS[ufunc]
+                return t.power(*inputs) if op == "**" else (t.binary if len(inputs) == 2 else t.unary)(op, *inputs)
         return t.no_function(f"np.{ufunc.__name__}" + " with options" * (ufunc in _MADE_OF or ufunc in _OPERATIONS))
 
     def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -382,7 +380,7 @@ class Number:
 
     # -- what a symbolic number cannot do
     def __bool__(self) -> NoReturn:
-        raise _decided(self.tracer.here())
+        raise mistakes.truth(self.tracer.here(), HAS, _of_mod)
 
     def _python(self) -> NoReturn:
         site = self.tracer.here()
@@ -392,28 +390,41 @@ class Number:
             what, write = "a Python loop runs when the kernel is built", "n * x    # in one expression"
         elif site.text.startswith(("int(", "float(")):
             inner = site.text.partition("(")[2].removesuffix(")")
-            what, write = f"{what}: it need not be converted", f"np.floor({inner})" if site.text[0] == "i" else inner
+            floors = site.text[0] == "i" and self.node.kind == "real"
+            what, write = f"{what}: it need not be converted", f"np.floor({inner})" if floors else inner
         elif word == "index" and isinstance(node, ast.Subscript):
             what, write = _captured(ast.unparse(node.value))
         elif site.text.startswith("math."):
             what, write = "Python's mathematics works when the kernel is built", "np" + site.text.removeprefix("math")
         raise mistakes.error(site, f"{HAS}; {what}", write)
 
-    __index__ = __int__ = __float__ = _python
+    __index__ = __int__ = __float__ = __floor__ = __ceil__ = _python
 
     def _refused(self, *_: Any) -> NoReturn:
         self.tracer.no_function(self.tracer.here().text.partition("(")[0].removeprefix("math."))
 
-    __round__ = __floor__ = __ceil__ = __trunc__ = __divmod__ = __rdivmod__ = _refused
+    __round__ = __trunc__ = _refused
 
     def __iter__(self) -> NoReturn:
         self.tracer.refuse("this is one number; there is nothing to iterate over", "table[h]    # of an array")
+
+    __len__ = __iter__
+
+    def __hash__(self) -> NoReturn:
+        self.tracer.refuse(
+            f"{HAS}; a dictionary or a set needs it when the kernel is built", "table[h]    # of an array"
+        )
+
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return repr(self)
+        self.tracer.refuse(f"{HAS}; there is none to show when the kernel is built", "print(out.o)    # of the result")
 
     def __getitem__(self, index: Any) -> NoReturn:
         self.tracer.refuse("this is one number, not an array; a parameter of the function may be an array", "table[h]")
 
 
-class Table:
+class Table(np.lib.mixins.NDArrayOperatorsMixin):
     """A symbolic array, a parameter of the function: `ids[q_idx]`."""
 
     def __init__(self, tracer: Tracer, parameter: Parameter) -> None:
@@ -429,8 +440,9 @@ class Table:
         return self.tracer.load(self, index)
 
     def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("__") and name != "__len__":
+        if name.startswith("__"):
             raise AttributeError(name)
+        name = "shape[0]" if name == "shape" else name
         self.tracer.refuse(
             f"`{self.name}.{name}` is not known when the kernel is built, which takes arrays of any size",
             f"def f(..., kv_idx, {self.name}, n): ...    # and in the call: n={self.name}.{name}",
@@ -445,7 +457,7 @@ class Table:
     def __setitem__(self, *_: Any) -> NoReturn:
         self.tracer.refuse(f"`{self.name}` is only read; a function changes no array", self.example)
 
-    __bool__ = __iter__ = __array__
+    __array_ufunc__ = __bool__ = __iter__ = __array__
 
 
 def _tanh_approx(x: Any) -> Any:
@@ -470,19 +482,18 @@ _MADE_OF: dict[Any, Callable[..., Any]] = {
     np.logical_and: np.bitwise_and, np.logical_or: np.bitwise_or, np.logical_xor: np.bitwise_xor,
     np.logical_not: np.invert, np.exp: lambda x: np.exp2(x * LOG2E), np.log: lambda x: np.log2(x) * LN2,
     np.square: lambda x: x * x, np.reciprocal: lambda x: 1.0 / x, np.tanh: lambda x: x.tracer.tanh(x),
+    np.positive: lambda x: x,
 }  # fmt: skip
 """Functions of numpy in terms of the operations."""
-_METHODS = {
-    "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "&": "and", "|": "or",
-    "^": "xor", "<<": "lshift", ">>": "rshift", "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne",
-    "**": "pow", "neg": "neg", "abs": "abs", "~": "invert",
-}  # fmt: skip
-"""Python's name of an operator's method."""
-for _op, _name in _METHODS.items():
-    setattr(Number, f"__{_name}__", lambda self, *other, op=_op: self.tracer.apply(op, self, *other))
-    setattr(Number, f"__r{_name}__", lambda self, other, op=_op: self.tracer.apply(op, other, self))
-    for _method in (f"__{_name}__", f"__r{_name}__"):
-        setattr(Table, _method, Table.__array__)
+
+
+def rebinding(cls: type[Any]) -> None:
+    """Makes `x += y` bind x to a new value of the class, so that a function never changes what it was given."""
+    for name in "add sub mul truediv floordiv mod pow and or xor lshift rshift".split():
+        setattr(cls, f"__i{name}__", getattr(cls, f"__{name}__"))
+
+
+rebinding(Number)
 _CLOSE = {"sum": "x + y", "max": "np.maximum(x, y)", "min": "np.minimum(x, y)", "any": "a | b", "all": "a & b",
           "round": "np.floor(x + 0.5)", "expm1": "np.exp(x) - 1", "log1p": "np.log(1 + x)", "isinf": "x == -np.inf",
           "sign": "np.where(x > 0, 1, -1)", "fmod": "x % n", "divmod": "x // n", "take": "table[h]"}  # fmt: skip
@@ -491,8 +502,9 @@ _CLOSE = {"sum": "x + y", "max": "np.maximum(x, y)", "min": "np.minimum(x, y)", 
 
 def _captured(name: str) -> tuple[str, str]:
     """What is said of an array that is taken from around the function, and the line to write."""
+    own = name.rpartition(".")[2]
     what = f"`{name}` is not a parameter of the function, so it is not one of the kernel"
-    return what, f"def f(..., kv_idx, {name}): ...    # and in the call: {name}={name}"
+    return what, f"def f(..., kv_idx, {own}): ...    # and in the call: {own}={name}"
 
 
 def _explained(source: Source, wrong: Exception) -> BuildError:
@@ -504,37 +516,29 @@ def _explained(source: Source, wrong: Exception) -> BuildError:
     assert trace is not None
     site = source.at(trace.tb_frame.f_code, trace.tb_lasti)
     name = site.text.partition("[")[0]
-    if isinstance(wrong, IndexError) and name.isidentifier():
+    if isinstance(wrong, IndexError) and name.replace(".", "").isidentifier():
         return mistakes.error(site, *_captured(name))
     if isinstance(wrong, NameError) and wrong.name is not None:
         near = mistakes.closest(wrong.name, trace.tb_frame.f_code.co_varnames)
         what = f"there is no `{wrong.name}` here{mistakes.close(wrong.name, near)}"
-        return mistakes.error(site, what, near[0] if near else _captured(wrong.name)[1])
+        module = wrong.name in ("np", "numpy", "math", "torch")
+        line = "import numpy as np    # its functions work on symbolic numbers" if module else _captured(wrong.name)[1]
+        return mistakes.error(site, what, near[0] if near else line)
     what = f"the function cannot be called with symbolic numbers: {type(wrong).__name__}: {wrong}"
     return mistakes.error(site, what, f"np.{site.text.partition('.')[2]}" if site.text.startswith("torch.") else "")
 
 
-def _decided(site: Site) -> BuildError:
-    """The error of `if number:`, with the line of numpy that says the same."""
-    word, node = site.test or ("", None)
-    if isinstance(node, ast.BoolOp | ast.UnaryOp | ast.Compare):
-        return mistakes.truth(site, HAS)
-    why, write = f"`{word}` is evaluated when the function is traced", "np.where(test, a, b)"
+def _of_mod(node: ast.AST | None) -> str:
+    """The line of numpy for a statement or a call that asks a number for its truth value."""
     match node:
         case ast.If(test=test, body=[ast.Return(value=ast.expr() as a)], orelse=other):
             after = other[0].value if other and isinstance(other[0], ast.Return) and other[0].value else None
             otherwise = {"score": "-np.inf", "True": "False", "False": "True"}.get(ast.unparse(a), "score")
             b = ast.unparse(after) if after else otherwise
-            write = f"return np.where({ast.unparse(test)}, {ast.unparse(a)}, {b})"
-        case ast.If(test=test):
-            write = f"np.where({ast.unparse(test)}, a, b)"
-        case ast.While():
-            why = f"{why}; there is no loop here"
+            return f"return np.where({ast.unparse(test)}, {ast.unparse(a)}, {b})"
         case ast.IfExp(test=test, body=a, orelse=b):
-            why = "`a if p else b` is evaluated when the function is traced"
-            write = f"np.where({ast.unparse(test)}, {ast.unparse(a)}, {ast.unparse(b)})"
-        case ast.Call(args=arguments):
-            why, write = f"Python's {why}", f"np.{word}imum({', '.join(map(ast.unparse, arguments))})"
-        case _:
-            why = "Python asks for its truth value when the function is traced"
-    return mistakes.error(site, f"{HAS}; {why}", write)
+            return f"np.where({ast.unparse(test)}, {ast.unparse(a)}, {ast.unparse(b)})"
+        case ast.Call(func=ast.Name(id=name), args=[ast.List(elts=given) | ast.Tuple(elts=given)] | given):
+            return f"np.{name}imum({', '.join(map(ast.unparse, given))})"
+    loops = "    # there is no loop here" * isinstance(node, ast.While)
+    return f"np.where({ast.unparse(getattr(node, 'test', ast.Name('test')))}, a, b){loops}"

@@ -77,28 +77,26 @@ def make(config: DecodeConfig) -> Kernel:
         row_max = k.var(f32, -math.inf)
         row_sum = k.var(f32, 0.0)
         here = Here.decoding(k, config, batch, [head], keys, scale)
-        if here:
-            here.begin([row_max], [row_sum])
-        if here and here.span:
+        here.begin([row_max], [row_sum])
+        if here.span:
             key_row += here.span[0] * D
             value_row += here.span[0] * D
         if slots is not None:
             slot = slots[row]
             recorded = (slot != NOWHERE) & (lane == 0)
 
-        with k.loop(here.span[1], start=here.span[0]) if here and here.span else k.loop(keys) as j:
+        with k.loop(here.span[1], start=here.span[0]) if here.span else k.loop(keys) as j:
             score = k.var(f32, 0.0)
             for n, d in enumerate(own):
                 with mine(d):
                     score.set(k.fma(query[n], load_float(k, key_row + d), score))
             sum_over(k, score, WARP)
-            if not here or not here.at(j).change([(score, 0, 0)]):
+            if not here.at(j).change([(score, 0, 0)]):
                 score *= scale_log2e
-            if here:
-                here.hide([(score, 0, 0)])
+            here.hide([(score, 0, 0)])
 
             new_max = k.max(row_max, score)
-            top = k.max(new_max, LOWEST) if here else new_max  # -inf, which a mod may give, minus -inf is NaN
+            top = k.max(new_max, LOWEST) if config.mods else new_max  # -inf, which a mod may give, minus -inf is NaN
             rescale = k.exp2(row_max - top)  # shrinks what was summed so far
             weight = k.exp2(score - top)
             row_sum.set(k.fma(row_sum, rescale, weight))
@@ -123,7 +121,7 @@ def make(config: DecodeConfig) -> Kernel:
         with k.guard(lane == 0):
             lse[row] = (row_max + k.log2(divisor)) * LN2  # natural logarithm
 
-    return decode(extra=config.extra, **({} if config.probes else {"slots": None}))
+    return decode(extra=config.extra)
 
 
 SPEC = DecodeSpec(

@@ -37,7 +37,7 @@ from ptxlab.kernels.fragments import across, matrix, multiply
 from ptxlab.kernels.fragments import rounded as weights_of
 from ptxlab.kernels.mods import Here, fragments
 from ptxlab.kernels.rung import NOWHERE, Parameter, Slots
-from ptxlab.kernels.softmax import LN2, RowState, factor_of, mask, sign_of, update
+from ptxlab.kernels.softmax import LN2, RowState, mask, sign_of, update
 from ptxlab.kernels.tiles import CHUNK, Copy, Layout, Spot
 
 ROWS = 16
@@ -92,11 +92,10 @@ def make(config: DecodeConfig) -> Kernel:
         rows = k.min(group - first_in_group, ROWS)
         first_row = batch * Hq + kv_head * group + first_in_group
         keys = key_count(k, lengths, batch)
-        here = None
-        if config.mods:  # a row past the group has the head of its last one
-            heads = [first_row - batch * Hq + k.min((lane >> 2) + below, rows - 1) for below in (0, 8)]
-            here = Here.decoding(k, config, batch, heads, keys, scale, split, config.part_step)
-        first, last = part(k, keys, splits, split, config.part_step, here.span if here else None)
+        both = (0, 8) if config.mods else ()  # rows of a lane; one past the group has the head of its last one
+        heads = [first_row - batch * Hq + k.min((lane >> 2) + below, rows - 1) for below in both]
+        here = Here.decoding(k, config, batch, heads, keys, scale, split, config.part_step)
+        first, last = part(k, keys, splits, split, config.part_step, here.span)
 
         if not by_tma:
             page_of, place = places_of(k, config, key, value, table, batch, kv_head, Hkv, width)
@@ -116,7 +115,7 @@ def make(config: DecodeConfig) -> Kernel:
             write += 2 * tile_bytes
 
         # Meanwhile Q into shared memory; rows past the group become zeros.
-        factor = here.factor(scale) if here else factor_of(k, scale)
+        factor = here.factor(scale)
         q_copy = Copy(layout, ROWS, config.threads)
         q_row, q_chunk = thread >> 3, thread & 7
         q_at = layout.spot(k, q_tile, q_row, q_chunk)
@@ -139,7 +138,7 @@ def make(config: DecodeConfig) -> Kernel:
 
         acc = [k.vars(f32, 4, 0.0) for _ in range(D // 8)]  # 16 output rows, not yet divided by their sums
         state = RowState.empty(k)
-        if here:
+        if config.mods:
             here.begin(state.row_max, state.row_sum, factor, (lane & 3) | warp)
         read = k.var(u32, 0)
         start = k.var(u32, first + warp * KEYS)
@@ -159,7 +158,7 @@ def make(config: DecodeConfig) -> Kernel:
                 b = matrix(k, chunks(k_at, 2 * n))
                 multiply(k, scores[0], a, b[:2], config.dtype)
                 multiply(k, scores[1], a, b[2:], config.dtype)
-            if here:
+            if config.mods:
                 here.at(start + (lane & 3) * 2).change(fragments(scores))
                 here.hide(fragments(scores))
 
@@ -236,8 +235,7 @@ def make(config: DecodeConfig) -> Kernel:
                 with k.guard(slot != NOWHERE):
                     k.probe(slot, teller, config.warps, own_max, own_sum, k.exp2(own_max - k.max(row_max, LOWEST)))
 
-    absent = {"o": None, "lse": None} if config.partial else {"partial": None}
-    return decode_gqa(**config.absent(), **absent)
+    return decode_gqa(extra=config.extra)
 
 
 def fetcher(

@@ -39,7 +39,6 @@ THREADS = 512
 def make(config: DecodeConfig) -> Kernel:
     """The kernel for a configuration."""
     D = config.head_dim
-    lanes = Lanes(D, config.dtype)
 
     @kernel(name=entry_name("decode_multiwarp", config), arch=config.arch, probes=config.probes, types=config.types())
     def decode_multiwarp(
@@ -69,18 +68,16 @@ def make(config: DecodeConfig) -> Kernel:
         cache_start = cache_row * D
         k_cache, v_cache = key + cache_start, value + cache_start
         here = Here.decoding(k, config, batch, [head], keys, scale)
-        first, last = here.span if here and here.span else (0, keys)
+        first, last = here.span or (0, keys)
 
         def where(j: u32) -> tuple[Ptr[Any], Ptr[Any]]:
             offset = k.mul(j, D, wide=True)
             return k_cache + offset, v_cache + offset
 
         state = attend(k, config, q + row_start, scale * LOG2E, first, last, where, here)
-        merge_lanes(k, lanes, state)
-        merged = merge_warps(k, config, state)
-        finish(k, config, merged, row, row_start, o, lse, slots, sums)
+        finish(k, config, state, row, row_start, o, lse, slots, sums)
 
-    return decode_multiwarp(extra=config.extra, **({} if config.probes else {"slots": None, "sums": None}))
+    return decode_multiwarp(extra=config.extra)
 
 
 # -- going through the keys --------------------------------------------------------------------------------------------
@@ -104,7 +101,7 @@ def attend(
     first: u32 | int,
     last: u32,
     where: Callable[[u32], tuple[Ptr[Any], Ptr[Any]]],
-    here: Here | None = None,
+    here: Here,
 ) -> State:
     """The state of each group of lanes after its share of the keys `first` to below `last`.
 
@@ -122,8 +119,7 @@ def attend(
     acc = k.vars(f32, lanes.elements, 0.0)
     row_max = k.var(f32, -math.inf)
     row_sum = k.var(f32, 0.0)
-    if here:
-        here.begin([row_max], [row_sum], lane=group)
+    here.begin([row_max], [row_sum], lane=group)
 
     # All threads go round equally often, so that every lane takes part in the shuffles. In a short last round some have
     # no key: they load the last one again and let it count for nothing.
@@ -137,8 +133,7 @@ def attend(
             k_words.append(lanes.load(k, k_row + column, full))
             v_words.append(lanes.load(k, v_row + column, full))
 
-        if here:
-            here.at(own)
+        here.at(own)
 
         scores = []
         new_max = k.var(f32, row_max)
@@ -147,8 +142,8 @@ def attend(
             for x, y in zip(query, lanes.floats(k, words), strict=True):
                 dot.set(k.fma(x, y, dot))
             sum_over(k, dot, lanes.group)
-            changed = here and here.change([(dot, 0, n * together)])
-            if here and here.mods.masks:
+            changed = here.change([(dot, 0, n * together)])
+            if here.mods.masks:
                 exist[n] = exists & here.seen(0, n * together)
             scores.append(k.select(exist[n], dot if changed else dot * scale_log2e, -math.inf))
             new_max.set(k.max(new_max, scores[-1]))
@@ -201,8 +196,10 @@ class Merged:
 
 
 def merge_warps(k: Builder, config: DecodeConfig, state: State) -> Merged:
-    """Each warp puts its state into shared memory; then every thread merges the maxima and the sums by itself."""
+    """Each warp merges its lanes and puts its state into shared memory; then each thread merges the maxima and the sums
+    by itself."""
     lanes, W = Lanes(config.head_dim, config.dtype), config.warps
+    merge_lanes(k, lanes, state)
     warp_max, warp_sum = k.shared(f32, W), k.shared(f32, W)
     warp_acc = k.shared(f32, (W, config.head_dim))
 
@@ -234,7 +231,7 @@ def merge_warps(k: Builder, config: DecodeConfig, state: State) -> Merged:
 def finish(
     k: Builder,
     config: DecodeConfig,
-    merged: Merged,
+    state: State,
     row: u32,
     row_start: Any,
     o: Ptr[Any],
@@ -242,7 +239,9 @@ def finish(
     slots: Any,
     sums: Any,
 ) -> None:
-    """Stores the output row and its log-sum-exp, and in a `probes=True` build what each warp held."""
+    """Merges what the block's warps found, and stores the output row and its log-sum-exp, and in a `probes=True` build
+    what each warp held."""
+    merged = merge_warps(k, config, state)
     if slots is not None and sums is not None:
         slot = slots[row]
         probe_warps(k, config, slot, merged, sums)

@@ -21,8 +21,8 @@ from typing import Any
 
 from ptxlab.builder import Builder, Kernel, Ptr, f32, kernel, s32, u32
 from ptxlab.kernels import decode_spec as spec
-from ptxlab.kernels.decode_lanes import Lanes, key_count
-from ptxlab.kernels.decode_multiwarp import THREADS, attend, finish, merge_lanes, merge_warps, warp_of
+from ptxlab.kernels.decode_lanes import key_count
+from ptxlab.kernels.decode_multiwarp import THREADS, attend, finish, warp_of
 from ptxlab.kernels.decode_spec import Cache, DecodeConfig, DecodeSpec, Element, Sums, Table, entry_name
 from ptxlab.kernels.mods import Here
 from ptxlab.kernels.rung import Slots
@@ -58,34 +58,21 @@ def make(config: DecodeConfig) -> Kernel:
         row = batch * Hq + head
         row_start = k.mul(row, D, wide=True)
 
-        where = rows_of(k, config, key, value, table, batch, kv_head, Hkv, width)
+        where = rows_of(*places_of(k, config, key, value, table, batch, kv_head, Hkv, width))
         here = Here.decoding(k, config, batch, [head], keys, scale)
-        first, last = here.span if here and here.span else (0, keys)
+        first, last = here.span or (0, keys)
         state = attend(k, config, q + row_start, scale * LOG2E, first, last, where, here)
-        merge_lanes(k, Lanes(D, config.dtype), state)
-        merged = merge_warps(k, config, state)
-        finish(k, config, merged, row, row_start, o, lse, slots, sums)
+        finish(k, config, state, row, row_start, o, lse, slots, sums)
 
-    return decode_paged(**config.absent())
+    return decode_paged(extra=config.extra)
 
 
 Rows = tuple[Ptr[Any], Ptr[Any]]
 """The addresses of a key and a value."""
 
 
-def rows_of(
-    k: Builder,
-    config: DecodeConfig,
-    key: Ptr[Any],
-    value: Ptr[Any],
-    table: Any,
-    batch: u32,
-    kv_head: u32,
-    Hkv: u32,
-    width: u32,
-) -> Callable[[u32], Rows]:
-    """The function that gives the addresses of key and value j of a sequence, for any kind of cache."""
-    page_of, place = places_of(k, config, key, value, table, batch, kv_head, Hkv, width)
+def rows_of(page_of: Callable[[u32], u32] | None, place: Callable[[u32 | None, u32], Rows]) -> Callable[[u32], Rows]:
+    """The function that gives the addresses of key and value j of a sequence, from what `places_of` gives."""
 
     def where(j: u32) -> Rows:
         page = None if page_of is None else page_of(j)
@@ -105,8 +92,8 @@ def places_of(
     Hkv: u32,
     width: u32,
 ) -> tuple[Callable[[u32], u32] | None, Callable[[u32 | None, u32], Rows]]:
-    """The two halves of `rows_of`: the function that looks up the page of key j, None where there are no pages, and the
-    one that gives addresses, from the page and j.
+    """For any kind of cache the two halves of `rows_of`: the function that looks up the page of key j, None where there
+    are no pages, and the one that gives addresses, from the page and j.
 
     `width` is max_pages of a paged cache, otherwise max_seq. Addresses have 64 bits: a pool can be larger than 4 GiB.
     """

@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 from ptxlab import targets
 from ptxlab.builder import Builder, Ptr, Register, bf16, f16, f32, s32, u32, u64
 from ptxlab.errors import LaunchError, TargetError
-from ptxlab.kernels.mods import KEY_RANGES, Mods, applied
-from ptxlab.kernels.rung import DTYPES, MAX_HEAD_DIM, AnyBuilt, Parameter, Rung, build_once
+from ptxlab.kernels.mods import KEY_RANGES, Mods
+from ptxlab.kernels.rung import DTYPES, MAX_HEAD_DIM, AnyBuilt, Parameter, Rung
 
 ELEMENTS: dict[str, type[Register[Any]]] = {"f32": f32, "f16": f16, "bf16": bf16}
 """The types of q, o and the cache; sums are f32 always."""
@@ -60,10 +60,17 @@ class DecodeConfig:
     copy: str = "cp.async"
     mods: Mods | None = None
 
+    real = f32
+    """The type of scores."""
+
+    def modified(self, mods: Mods) -> DecodeConfig:
+        """The same with mods."""
+        return dataclasses.replace(self, mods=mods)
+
     @property
-    def extra(self) -> dict[str, Any] | None:
+    def extra(self) -> dict[str, Any]:
         """The parameters that mods add, with their types."""
-        return self.mods.extra(f32, KEY_RANGES) if self.mods else None
+        return self.mods.extra(f32, KEY_RANGES) if self.mods else {}
 
     @property
     def part_step(self) -> int:
@@ -91,11 +98,6 @@ class DecodeConfig:
         if self.probes:
             given |= {"Slots": Ptr[u32], "Sums": Ptr[f32]}
         return given
-
-    def absent(self) -> dict[str, Any]:
-        """The parameters that this build does not have, as Python arguments of the kernel function; and `extra`."""
-        probes = {} if self.probes else {"slots": None, "sums": None}
-        return {"extra": self.extra} | probes | ({} if self.cache == "paged" else {"table": None})
 
 
 # -- parameters --------------------------------------------------------------------------------------------------------
@@ -233,13 +235,14 @@ def next_may_start(k: Builder) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class DecodeSpec(Rung):
+class DecodeSpec(Rung[DecodeBuilt]):
     """A decode rung. `takes` are its build parameters, `grid(B, Hq, Hkv, splits)`, `threads(config)` and
     `shared_bytes(config)` its launch shape; `fit(config)` completes and checks a configuration. `warp_of(config, keys)`
     tells which warp of a block takes a key, counted from the block's first one. `starts_early(config)`: see
-    `DecodeBuilt.dependent`. `scores`: whether it computes any, which mods change.
+    `DecodeBuilt.dependent`.
     """
 
+    built = DecodeBuilt
     takes: tuple[Parameter, ...] = field(repr=False)
     grid: Callable[[int, int, int, int], tuple[int, int, int]] = field(default=one_block_a_head, repr=False)
     threads: Callable[[DecodeConfig], int] = field(default=lambda config: config.threads, repr=False)
@@ -247,7 +250,6 @@ class DecodeSpec(Rung):
     fit: Callable[[DecodeConfig], DecodeConfig] = field(default=lambda config: config, repr=False)
     warp_of: Callable[[DecodeConfig, Any], Any] = field(default=lambda config, keys: keys * 0, repr=False)
     starts_early: Callable[[DecodeConfig], bool] = field(default=lambda config: False, repr=False)
-    scores: bool = True
     phase: str = "decode"
 
     @property
@@ -255,38 +257,8 @@ class DecodeSpec(Rung):
         """The build parameters by name, with their defaults and limits."""
         return {p.name: p for p in self.takes}
 
-    def build(
-        self, *, mods: Mods | None = None, score_mod: Any = None, mask_mod: Any = None, sinks: Any = None, **given: Any
-    ) -> DecodeBuilt:
-        """The kernel for these parameters; the same parameters give the same object.
-
-        Parameters
-        ----------
-        score_mod, mask_mod, sinks
-            As for `pl.attention`, with the arrays that the two functions take by name.
-        mods
-            What `mods.applied` makes of these.
-        **given
-            `spec.parameters`; what is None or left out has its default.
-
-        Raises
-        ------
-        TargetError
-            Names a limit that is broken.
-        """
-        if score_mod is not None or mask_mod is not None or sinks is not None:
-            arrays = {name: given.pop(name) for name in list(given) if name not in self.parameters}
-            made = applied(score_mod, mask_mod, sinks=sinks, **arrays)
-            mods = made.mods if made else None
-        if mods is not None and not self.scores:
-            raise TargetError(f"{self.name} has no scores to change or to mask: the kernel before it computes them")
-        built: DecodeBuilt = build_once(DecodeBuilt, self, dataclasses.replace(self.configure(**given), mods=mods))
-        return built
-
     def configure(self, **given: Any) -> DecodeConfig:
-        """The complete and checked configuration that `build` builds; it takes the same parameters."""
-        values = {name: p.default for name, p in self.parameters.items() if p.default is not None}
-        config = self.fit(DecodeConfig(**values | self.checked(given)))
+        config = self.fit(DecodeConfig(**self.checked(given)))
         if config.dtype == "bf16" and targets.get(config.arch).number < 80:
             raise TargetError(f"{self.name}: dtype='bf16' needs sm_80 or later; {config.arch} has no bf16")
         return config

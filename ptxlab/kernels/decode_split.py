@@ -16,9 +16,9 @@ from typing import Any
 
 from ptxlab.builder import Builder, Kernel, Ptr, f32, kernel, s32, u32
 from ptxlab.kernels import decode_spec as spec
-from ptxlab.kernels.decode_lanes import Lanes, key_count
-from ptxlab.kernels.decode_multiwarp import THREADS, attend, merge_lanes, merge_warps, store_row
-from ptxlab.kernels.decode_paged import rows_of
+from ptxlab.kernels.decode_lanes import key_count
+from ptxlab.kernels.decode_multiwarp import THREADS, attend, merge_warps, store_row
+from ptxlab.kernels.decode_paged import places_of, rows_of
 from ptxlab.kernels.decode_spec import Cache, DecodeConfig, DecodeSpec, Element, Table, entry_name, next_may_start
 from ptxlab.kernels.mods import Here
 from ptxlab.kernels.softmax import LN2, LOG2E
@@ -50,12 +50,11 @@ def make(config: DecodeConfig) -> Kernel:
         row = batch * Hq + head
         keys = key_count(k, lengths, batch)
         here = Here.decoding(k, config, batch, [head], keys, scale, split)
-        first, last = part(k, keys, splits, split, span=here.span if here else None)
+        first, last = part(k, keys, splits, split, span=here.span)
 
-        where = rows_of(k, config, key, value, table, batch, kv_head, Hkv, width)
+        where = rows_of(*places_of(k, config, key, value, table, batch, kv_head, Hkv, width))
         state = attend(k, config, q + k.mul(row, D, wide=True), scale * LOG2E, first, last, where, here)
         next_may_start(k)
-        merge_lanes(k, Lanes(D, config.dtype), state)
         merged = merge_warps(k, config, state)
 
         result = partial + k.mul(row * splits + split, D + 2, wide=True)
@@ -64,7 +63,7 @@ def make(config: DecodeConfig) -> Kernel:
             result[D] = merged.row_max * LN2
             result[D + 1] = merged.row_sum
 
-    return decode_split(extra=config.extra, **({} if config.cache == "paged" else {"table": None}))
+    return decode_split(extra=config.extra)
 
 
 def part(

@@ -34,20 +34,18 @@ ragged lengths need nothing more than the mask. O goes the same way back.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
-from ptxlab.builder import Builder, Kernel, Ptr, TensorMap, b32, bf16, bf16x2, f16, f16x2, f32, kernel, s32, u32
-from ptxlab.kernels import mma
+from ptxlab.builder import Builder, Kernel, Ptr, TensorMap, b32, bf16x2, f16x2, f32, kernel, s32, u32
 from ptxlab.kernels.fragments import pair
+from ptxlab.kernels.mma import TILE_KV
 from ptxlab.kernels.mods import Here, Tiles, fragments
 from ptxlab.kernels.rung import Parameter, Slots
-from ptxlab.kernels.softmax import RowState, advance, factor_of, mask, shrink, sign_of, weigh
+from ptxlab.kernels.softmax import RowState, advance, mask, shrink, sign_of, weigh
 from ptxlab.kernels.spec import Config, Spec, entry_name
 from ptxlab.kernels.two_rows import BELOW, TwoRows
 from ptxlab.kernels.warpgroup import PANEL, Panels, product
 
-Half = TypeVar("Half", f16, bf16)
-"""The type of every element: f16 or bf16."""
 ROWS, WARPS, THREADS = 64, 4, 128
 """Query rows, warps and threads of a consumer, one warpgroup."""
 REGISTERS = {1: (24, 240), 2: (24, 240), 3: (32, 160)}
@@ -57,13 +55,12 @@ REGISTERS = {1: (24, 240), 2: (24, 240), 3: (32, 160)}
 def make(config: Config) -> Kernel:
     """The kernel for a configuration."""
     D, T, stages, causal = config.head_dim, config.tile_kv, config.stages, config.causal
-    half: type[Any] = bf16 if config.dtype == "bf16" else f16
     two: type[Any] = bf16x2 if config.dtype == "bf16" else f16x2
     consumers = config.tile_q // ROWS
     few, many = REGISTERS[consumers]
     tile_bytes, query_bytes = 2 * T * D, 2 * ROWS * D
 
-    @kernel(name=entry_name("hopper", config), arch=config.arch, probes=config.probes, types=mma.types(config, half))
+    @kernel(name=entry_name("hopper", config), arch=config.arch, probes=config.probes, types=config.types())
     def hopper(
         k: Builder,
         q: TensorMap,
@@ -133,13 +130,12 @@ def make(config: Config) -> Kernel:
             key_panels, value_panels = Panels(key_tile, T, D), Panels(value_tile, T, D)
             of_query, of_keys, of_values = (panels.descriptor(k) for panels in (query, key_panels, value_panels))
             here = Here.of(k, config, batch, head, row, Sq, Sk, BELOW)
-            factor = here.factor(scale) if here else factor_of(k, scale)
+            factor = here.factor(scale)
             acc = [k.vars(f32, 4, 0.0) for _ in range(D // 8)]  # 16 output rows, not yet divided by their sums
             scores = [k.vars(f32, 4, 0.0) for _ in range(T // 8)]
             weights = [k.vars(two, 4, 0) for _ in range(T // 16)]
             state = RowState.empty(k)
-            if here:
-                here.begin(state.row_max, state.row_sum, factor, in_group)
+            here.begin(state.row_max, state.row_sum, factor, in_group)
             adds, replaces = Sq > 0, Sq == 0  # what a product does with what is there
             visible = both.visible(k, Sk, causal)  # keys that each of the two rows sees
             unmasked = Sk  # and the first row of the warp
@@ -179,11 +175,11 @@ def make(config: Config) -> Kernel:
 
             def exponentiate(first: Any) -> list[Any]:
                 """The scores of the keys from `first` on become weights; by how much the sums shrink."""
-                if here:
+                if config.mods:
                     here.at(first + in_group * 2).change(fragments(scores))
                 part = listed.part if listed else None
                 with k.if_(first + T > unmasked if part is None else part):  # only on the diagonal and in the last tile
-                    if not here or not here.hide(fragments(scores)):
+                    if not here.hide(fragments(scores)):
                         mask(k, scores, [k.bitcast(s32, seen - first - in_group * 2) for seen in visible])
                 shrinks, lows = advance(k, scores, state, factor)
                 weigh(k, scores, state, lows, factor)
@@ -250,7 +246,7 @@ def make(config: Config) -> Kernel:
                 k.op("cp.async.bulk.commit_group")
                 k.op("cp.async.bulk.wait_group.read", 0)  # the block's shared memory lives as long as the block
 
-    return hopper(**config.given())
+    return hopper(extra=config.extra)
 
 
 def fetch(tensor: TensorMap, panels: Panels, mbarrier: Any, batch: u32, head: u32, row: Any) -> None:
@@ -314,7 +310,6 @@ SPEC = Spec(
         "exponentials are computed; the producer, which computes no address"
     ),
     opens="mbarrier.try_wait",
-    phase="prefill",
     make=make,
     tile=128,
     shared_bytes=shared_bytes,
@@ -326,7 +321,7 @@ SPEC = Spec(
     dynamic=True,
     longest_first=True,
     l2_bytes=L2,
-    tile_kv=Parameter("tile_kv", "keys per tile; by default as many as fit", None, (16, 32, 64, 128), minimum=16),
+    tile_kv=TILE_KV,
     tunable=(
         Parameter("tile_q", "query rows per block, 64 for each consumer", None, (64, 128, 192), minimum=64),
         Parameter("stages", "tiles of K and of V in shared memory at once", None, (1, 2, 3, 4)),

@@ -18,13 +18,13 @@ head_dim 64, 128, 192 and 256; at 16, 48, 80, ... two of the eight meet, at 32, 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ptxlab.builder import Builder, Kernel, Ptr, b32, bf16, f16, f32, kernel, s32, u32
 from ptxlab.kernels.fragments import matrix, multiply, rounded
 from ptxlab.kernels.mods import Here, Tiles, fragments
 from ptxlab.kernels.rung import Parameter, Slots
-from ptxlab.kernels.softmax import RowState, factor_of, mask, sign_of, update
+from ptxlab.kernels.softmax import RowState, mask, sign_of, update
 from ptxlab.kernels.spec import Config, Spec, entry_name
 from ptxlab.kernels.tiles import Layout, Share
 from ptxlab.kernels.two_rows import BELOW, TwoRows
@@ -41,10 +41,9 @@ def make(config: Config) -> Kernel:
 def attention(rung: str, config: Config, layout: Layout) -> Kernel:
     """The kernel, with its tiles in shared memory as `layout` says."""
     D, T, rows, causal = config.head_dim, config.tile_kv, config.tile_q, config.causal
-    half: type[Any] = bf16 if config.dtype == "bf16" else f16
     resident = query_in_registers(config)
 
-    @kernel(name=entry_name(rung, config), arch=config.arch, probes=config.probes, types=types(config, half))
+    @kernel(name=entry_name(rung, config), arch=config.arch, probes=config.probes, types=config.types())
     def mma(
         k: Builder,
         q: Ptr[Half],
@@ -85,11 +84,10 @@ def attention(rung: str, config: Config, layout: Layout) -> Kernel:
         k_share = Share.of(k, layout, k_tile, T, thread, config.threads)
 
         here, listed = Here.of(k, config, batch, head, row, Sq, Sk, BELOW), Tiles.of(k, config, head, batch, Hq)
-        factor = here.factor(scale) if here else factor_of(k, scale)
+        factor = here.factor(scale)
         acc = [k.vars(f32, 4, 0.0) for _ in range(D // 8)]  # 16 output rows, not yet divided by their sums
         state = RowState.empty(k)
-        if here:
-            here.begin(state.row_max, state.row_sum, factor, in_group)
+        here.begin(state.row_max, state.row_sum, factor, in_group)
 
         # keys that each of the two rows sees, and keys that any row of the block sees
         visible = both.visible(k, Sk, causal)
@@ -126,11 +124,11 @@ def attention(rung: str, config: Config, layout: Layout) -> Kernel:
                     b = matrix(k, key_at.moved(rows=16 * n, chunks=2 * step))
                     multiply(k, scores[2 * n], a, b[:2], config.dtype)
                     multiply(k, scores[2 * n + 1], a, b[2:], config.dtype)
-            if here:
+            if config.mods:
                 here.at(first + in_group * 2).change(fragments(scores))
 
             with k.if_(listed.part if listed else first + T > unmasked):  # only on the diagonal and in the last tile
-                if not here or not here.hide(fragments(scores)):
+                if not here.hide(fragments(scores)):
                     limits = [k.bitcast(s32, seen - first - in_group * 2) for seen in visible]
                     mask(k, scores, limits)
             shrinks = update(k, scores, acc, state, factor)
@@ -152,12 +150,7 @@ def attention(rung: str, config: Config, layout: Layout) -> Kernel:
         k.barrier()
         q_share.store(o.cast(b32) + q_start + thread * 4, Sq - first_row)
 
-    return mma(**config.given())
-
-
-def types(config: Config, half: type[Any]) -> dict[str, Any]:
-    """What the type variables in a kernel's annotations stand for."""
-    return {"Half": half, **{name: t for name, t in config.types(half).items() if name == "Slots"}}
+    return mma(extra=config.extra)
 
 
 def query_in_registers(config: Config) -> bool:

@@ -11,11 +11,11 @@ are masked; `Tiles` is the list of the tiles of keys that any row of the block s
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ import numpy as np
 
 from ptxlab.builder import Builder, PointerType, Ptr, f32, f64, s32, u32
 from ptxlab.builder.lowered import Lowering, bounds, evaluate
-from ptxlab.builder.traced import Graph, Node, Parameter, trace
+from ptxlab.builder.traced import Graph, Node, Parameter, rebinding, trace
 from ptxlab.errors import LaunchError
 from ptxlab.foreign_arrays import as_numpy
 from ptxlab.kernels.softmax import LOG2E, factor_of
@@ -70,6 +70,10 @@ class Mods:
         return types | ({name: PointerType(u32) for name in listed} if self.masks else {})
 
 
+PLAIN = Mods(Graph(None, None, (), (), ()))
+"""Those of a build without any."""
+
+
 @dataclass(frozen=True, eq=False)
 class Applied:
     """The mods of a call with their values."""
@@ -84,28 +88,30 @@ class Applied:
         """The arguments for `Mods.extra` by name, in its order, for a kernel of a type. `listed`: the starts and the
         entries of the tiles, or for decode the ranges alone, u32 `[B, 2]`: the first key that any head of a sequence
         sees, and the one after the last."""
-        real = np.float64 if dtype == "f64" else np.float32
-        given: dict[str, Any] = {}
-        for p in self.mods.graph.parameters:
-            value, kind = self.values[p.name], real if p.kind == "real" else np.int32
-            most = np.max(np.abs(value), initial=0, where=np.isfinite(value))
-            if p.kind == "real" and most > np.finfo(real).max:
-                what = f"{p.name} holds {most:.3g}, too large for {dtype} kernels, which compute scores in f32"
-                raise LaunchError(f"{what}\n  write:  -np.inf    # for what is not seen")
-            given[p.name] = _padded(value.astype(kind)) if p.ndim else value
-            given |= {f"{p.name}_{n}": size for n, size in enumerate(np.shape(value)[1:], 1)}
-        if self.sinks is not None:
-            given["sinks"] = np.ascontiguousarray(self.sinks, real)
         if self.mods.masks and not listed:
             raise LaunchError(f"a kernel with mask_mod={self.mods.name} needs the ranges of keys that can be seen")
-        names = () if not self.mods.masks else TILE_LISTS if len(listed) > 1 else KEY_RANGES
-        return given | {n: _padded(np.asarray(x, np.uint32), PAST_THE_END) for n, x in zip(names, listed, strict=False)}
+        names = TILE_LISTS if len(listed) > 1 else KEY_RANGES
+        values = {**self.numbers, "sinks": self.sinks, **dict(zip(names, listed, strict=False))}
+        types = self.mods.extra(f64 if dtype == "f64" else f32, names)
+        return {name: _argument(name, values[name], kind) for name, kind in types.items()}
 
     @functools.cached_property
     def numbers(self) -> dict[str, Any]:
         """The values by name, with the sizes of arrays' dimensions as the graph knows them."""
         sizes = {f"{name}_{n}": size for name, x in self.values.items() for n, size in enumerate(np.shape(x))}
         return {**self.values, **sizes}
+
+    @functools.cached_property
+    def key(self) -> tuple[Any, ...]:
+        """Two are equal where they have equal graphs of equal arrays: the same tiles are seen."""
+        arrays = ((name, np.asarray(x)) for name, x in self.numbers.items())
+        return self.mods.graph, *((name, x.dtype, x.shape, x.tobytes()) for name, x in arrays)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Applied) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
 
     @property
     def functions(self) -> tuple[Any, Any]:
@@ -117,17 +123,21 @@ class Applied:
         (an index is 0 where a negative one makes it negative) and for `keys` keys; for a division by a number that is
         0; and for sinks that are not one for each head."""
         if self.sinks is not None and np.shape(self.sinks) != (heads,):
-            raise LaunchError(f"sinks should have shape {[heads]}, one per head, not {list(np.shape(self.sinks))}")
-        for node in self.mods.graph.nodes:
-            if node.op in ("//", "%", "rcp") and (by := node.args[-1]).op == "number" and not self.numbers[by.value]:
-                raise LaunchError(f"{node.site and node.site.span}: this divides by {by.value}, which is 0"
-                                  f"\n  write:  np.maximum({by.value}, 1)")  # fmt: skip
+            raise LaunchError(f"sinks should have shape {[heads]}, one per head, not {list(np.shape(self.sinks))}"
+                              f"\n  write:  sinks=np.zeros({heads})")  # fmt: skip
         if keys < 1 or positions[1] < 0:
             return
         leaves = {"b": (0, batch - 1), "h": (0, heads - 1), "q_idx": positions, "kv_idx": (0, keys - 1)}
         usual = leaves | {"q_idx": (max(0, positions[0]), positions[1])}
         found = [bounds(self.mods.graph, x, self.numbers) for x in (usual, leaves)]
         for node, (least, most) in found[1].items():
+            if node.op in ("//", "%", "rcp"):
+                low, high = found[1][by := node.args[-1]]
+                if low <= 0 <= high if node.op != "rcp" else low == high == 0:
+                    goes = "is 0" if low == high else f"goes from {low:.0f} to {high:.0f}"
+                    what = by.value if by.op == "number" else by.site.text if by.site else by.op
+                    raise LaunchError(f"{node.site and node.site.span}: this divides by {what}, which {goes}"
+                                      f"\n  write:  np.maximum({what}, 1)")  # fmt: skip
             if node.kind != "whole" or node.site is None or not np.isfinite(most - least):
                 continue
             if least < -(2**31) or most >= 2**31:
@@ -186,7 +196,8 @@ def applied(
     if left := [name for name in arrays if name not in bound_here]:
         names = " and ".join(each.name for each in made if each is not None) or "the call"
         has = [*(name for each in made if each is not None for name in each.arrays), *sorted(OPTIONS)]
-        raise LaunchError(f"{names} takes no {left[0]}= here{meant(left[0], has)}")
+        write = f"\n  write:  def f(..., kv_idx, {left[0]}): ..."
+        raise LaunchError(f"{names} takes no {left[0]}= here{meant(left[0], has) or write}")
     score, mask = made
     if causal and mask is not None:
         mask = causal_mask() & mask
@@ -202,6 +213,13 @@ def applied(
     return Applied(mods, score, mask, None if sinks is None else np.asarray(sinks), values)
 
 
+class _Values(np.ndarray[Any, Any]):
+    """Values of a reference, which `x += y` leaves as they are."""
+
+
+rebinding(_Values)
+
+
 class _LookUp:
     """An array whose element 0 stands for negative indices, as in a kernel; numpy would count them from the end."""
 
@@ -209,14 +227,16 @@ class _LookUp:
         self.array = np.asarray(array)
 
     def __getitem__(self, index: Any) -> Any:
-        return self.array[tuple(np.maximum(i, 0) for i in (index if isinstance(index, tuple) else (index,)))]
+        found = self.array[tuple(np.maximum(i, 0) for i in (index if isinstance(index, tuple) else (index,)))]
+        return np.asarray(found).view(_Values)
 
 
 def _on_arrays(bound: Variant | None) -> Any:
     if bound is None:
         return None
     arrays = {name: _LookUp(x) if np.ndim(x) else x for name, x in bound.arrays.items()}
-    return np.errstate(all="ignore")(lambda *places: bound.called(places, arrays))
+    seen = np.errstate(all="ignore")(bound.called)
+    return lambda *places: np.asarray(seen([np.asarray(x).view(_Values) for x in places], arrays))
 
 
 def _free(bound: Variant | None, names: Mapping[str, str]) -> Any:
@@ -236,21 +256,33 @@ _KINDS = {"f": "real", "i": "whole", "u": "whole", "b": "truth"}
 
 def _value(name: str, x: Any) -> Any:
     """An array or a number for a kernel; `LaunchError` for what is neither, or does not fit 32 bits."""
-    found = np.asarray(as_numpy(x, name, name))
-    if found.dtype.name == "bfloat16":
-        found = found.astype(np.float32)
-    if found.dtype.kind not in _KINDS:
-        raise LaunchError(f"{name} should be an array or a number, real or whole, not {shown(x)}")
+    found: Any = None
+    with contextlib.suppress(ValueError):  # of lists of several lengths
+        found = np.asarray(as_numpy(x, name, name))
+        found = found.astype(np.float32) if found.dtype.name == "bfloat16" else found
+    if found is None or found.dtype.kind not in _KINDS:
+        raise LaunchError(f"{name} should be an array or a number, real or whole, not {shown(x)}"
+                          f"\n  write:  {name}=np.zeros(n)    # or a function for each choice")  # fmt: skip
     if found.dtype.kind in "iu" and found.size and (found.min() < -(2**31) or found.max() >= 2**31):
-        raise LaunchError(f"{name} has values from {found.min()} to {found.max()}; whole numbers are s32 in a kernel")
+        raise LaunchError(f"{name} has values from {found.min()} to {found.max()}; whole numbers are s32 in a kernel"
+                          f"\n  write:  {name}={name}.astype(np.float64)    # real numbers")  # fmt: skip
     if not found.ndim:
         return float(found) if found.dtype.kind == "f" else int(found)
     return np.ascontiguousarray(found)
 
 
-def _padded(array: Any, more: int = 0) -> Any:
-    """An array in one dimension, with at least one element, and with `more` at its end."""
-    return np.pad(array.reshape(-1), (0, max(more, int(array.size == 0))))
+def _argument(name: str, value: Any, kind: Any) -> Any:
+    """A value for a parameter of a type; an array in one dimension, with an element at least."""
+    element = kind.element if isinstance(kind, PointerType) else kind
+    if element in (f32, f64):
+        most = np.max(np.abs(value), initial=0, where=np.isfinite(value))
+        if most > np.finfo(f"float{element.bits}").max:
+            what = f"{name} holds {most:.3g}, too large for {element.ptx}, in which kernels compute scores"
+            raise LaunchError(f"{what}\n  write:  -np.inf    # for what is not seen")
+    if element is kind:
+        return value
+    array = np.asarray(value, {f32: np.float32, f64: np.float64, s32: np.int32, u32: np.uint32}[element]).reshape(-1)
+    return np.pad(array, (0, PAST_THE_END if element is u32 else int(array.size == 0)))
 
 
 class Tiles:
@@ -287,7 +319,7 @@ class Tiles:
         self.part = (entry & 1) != 0
         return (entry >> 1) * self.keys
 
-    @contextmanager
+    @contextlib.contextmanager
     def loop(self, start: Any = None) -> Iterator[Any]:
         """Goes through the entries; gives the first key of each tile."""
         with self.k.loop(self.stop, start=self.start if start is None else start) as n:
@@ -299,7 +331,7 @@ class Tiles:
         first = (self.entries[n] >> 1) * self.keys
         return first, self.k.select(n < self.stop, Sk - first, 0)
 
-    @contextmanager
+    @contextlib.contextmanager
     def keys_in(self, Sk: Any) -> Iterator[Any]:
         """Goes through the keys of these tiles one by one."""
         with self.loop() as first, self.k.loop(self.k.min(first + self.keys, Sk), start=first) as j:
@@ -307,9 +339,11 @@ class Tiles:
 
 
 class Here:
-    """The mods where a thread is: sequence `b`, and for each of its rows a head and a position. `Sk` keys there are."""
+    """The mods where a thread is: sequence `b`, and for each of its rows a head and a position. `Sk` keys there are.
+    Without mods it emits nothing."""
 
-    def __init__(self, k: Builder, mods: Mods, real: type[Any], b: Any, heads: Any, positions: Any, Sk: Any) -> None:
+    def __init__(self, k: Builder, config: Any, b: Any, heads: Any, positions: Any, Sk: Any) -> None:
+        mods, real = config.mods or PLAIN, config.real
         self.k, self.mods, self.real, self.Sk, self.b = k, mods, real, Sk, b
         self.heads, self.positions = heads, positions
         self.base: Any = None
@@ -328,26 +362,23 @@ class Here:
     @classmethod
     def of(
         cls, k: Builder, config: Any, batch: Any, head: Any, row: Any, Sq: Any, Sk: Any, down: Sequence[int] = (0,)
-    ) -> Here | None:
-        """The mods of a build for prefill, for rows so far below `row`; None where it has none."""
-        if config.mods is None:
-            return None
-        real = f64 if config.dtype == "f64" else f32
-        first = row + Sk - Sq  # the last row is where the last key is
-        positions = [k.bitcast(s32, first + below if below else first) for below in down]
-        return cls(k, config.mods, real, batch, [head], positions, Sk)
+    ) -> Here:
+        """The mods of a build for prefill, for rows so far below `row`."""
+        positions = []
+        if config.mods:
+            first = row + Sk - Sq  # the last row is where the last key is
+            positions = [k.bitcast(s32, first + below if below else first) for below in down]
+        return cls(k, config, batch, [head], positions, Sk)
 
     @classmethod
     def decoding(
         cls, k: Builder, config: Any, batch: Any, heads: Any, keys: Any, scale: Any, split: Any = None, step: int = 1
-    ) -> Here | None:
-        """The mods of a build for decode, for the last of `keys` positions; None where it has none. `span`: from which
-        key (a multiple of `step`) to below which any head of the sequence sees keys, if there is a mask_mod."""
-        if config.mods is None:
-            return None
-        here = cls(k, config.mods, f32, batch, heads, [k.bitcast(s32, keys - 1)], keys)
+    ) -> Here:
+        """The mods of a build for decode, for the last of `keys` positions. `span`: from which key (a multiple of
+        `step`) to below which any head of the sequence sees keys, if there is a mask_mod."""
+        here = cls(k, config, batch, heads, [k.bitcast(s32, keys - 1)] if config.mods else [], keys)
         here.scale, here.split = scale, split
-        if config.mods.masks:
+        if here.mods.masks:
             ranges: Ptr[Any] = k.extra["key_ranges"] + batch * 2
             first, last = k.min(ranges[0], keys), k.min(ranges[1], keys)
             here.span = first & -step if step > 1 else first, last

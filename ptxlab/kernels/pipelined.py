@@ -35,33 +35,29 @@ import operator
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from ptxlab import targets
-from ptxlab.builder import Builder, Kernel, Ptr, b32, bf16, f16, f32, kernel, s32, u32
+from ptxlab.builder import Builder, Kernel, Ptr, b32, f32, kernel, s32, u32
 from ptxlab.kernels.fragments import across, matrix, multiply, pair, rounded
-from ptxlab.kernels.mma import TILE_KV, TILE_Q, WARPS, types
+from ptxlab.kernels.mma import TILE_KV, TILE_Q, WARPS, Half
 from ptxlab.kernels.mods import Here, Tiles, fragments
 from ptxlab.kernels.rung import NOWHERE, Parameter, Slots
-from ptxlab.kernels.softmax import LN2, RowState, advance, factor_of, mask, shrink, sign_of, weigh
+from ptxlab.kernels.softmax import LN2, RowState, advance, mask, shrink, sign_of, weigh
 from ptxlab.kernels.spec import Config, Spec, entry_name
 from ptxlab.kernels.tiles import Layout, Share
-
-Half = TypeVar("Half", f16, bf16)
-"""The type of every element: f16 or bf16."""
 
 
 def make(config: Config) -> Kernel:
     """The kernel for a configuration."""
     D, T, rows, stages, causal = config.head_dim, config.tile_kv, config.tile_q, config.stages, config.causal
-    half: type[Any] = bf16 if config.dtype == "bf16" else f16
     layout = Layout(D, swizzled=True)
     resident = query_in_registers(config)
     tile_bytes, stage_bytes = layout.bytes(T), 2 * layout.bytes(T)
     warp_rows = rows // config.warps
     blocks = range(warp_rows // 16)  # of 16 rows, a warp
 
-    @kernel(name=entry_name("pipelined", config), arch=config.arch, probes=config.probes, types=types(config, half))
+    @kernel(name=entry_name("pipelined", config), arch=config.arch, probes=config.probes, types=config.types())
     def pipelined(
         k: Builder,
         q: Ptr[Half],
@@ -139,12 +135,11 @@ def make(config: Config) -> Kernel:
             to.fetch([(keys + ahead, 0), (values + ahead, tile_bytes)], left)
             k.op("cp.async.commit_group")
 
-        factor = here.factor(scale) if here else factor_of(k, scale)
+        factor = here.factor(scale)
         acc = [[k.vars(f32, 4, 0.0) for _ in range(D // 8)] for _ in blocks]  # not yet divided by the row sums
         states = [RowState.empty(k) for _ in blocks]
         for state in states:
-            if here:
-                here.begin(state.row_max, state.row_sum, factor, in_group)
+            here.begin(state.row_max, state.row_sum, factor, in_group)
 
         # where this lane points ldmatrix: at row `lane % 8` of one of 2 x 2 matrices of 8 x 8
         row8, below8, beside8 = lane & 7, (lane >> 3) & 1, lane >> 4
@@ -190,9 +185,9 @@ def make(config: Config) -> Kernel:
                         multiply(k, scores[m][2 * n], a[m], b[:2], config.dtype)
                         multiply(k, scores[m][2 * n + 1], a[m], b[2:], config.dtype)
             cells = [cell for m in blocks for cell in fragments(scores[m], 2 * m)]
-            if here:
+            if config.mods:
                 here.at(first + in_group * 2).change(cells)
-            if here and listed:
+            if listed:
                 with k.if_(listed.part):
                     here.hide(cells)
             elif masked:
@@ -262,7 +257,7 @@ def make(config: Config) -> Kernel:
         out_share = Share.of(k, layout, k_tile, rows, thread, config.threads)
         out_share.store(o.cast(b32) + q_start + thread * 4, Sq - first_row)
 
-    return pipelined(**config.given())
+    return pipelined(extra=config.extra)
 
 
 def any_below_one(k: Builder, shrinks: Sequence[list[Any]]) -> Any:

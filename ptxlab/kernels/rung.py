@@ -9,12 +9,13 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from ptxlab.builder import Kernel, Param, Ptr, u32
 from ptxlab.errors import LaunchError, PtxlabError, TargetError
+from ptxlab.kernels.mods import Mods, applied
 from ptxlab.options import NotCalled, meant
 from ptxlab.text import Module
 from ptxlab.text.given import given
@@ -133,14 +134,16 @@ class AnyBuilt(NotCalled):
 
 
 @dataclass(frozen=True, eq=False)
-class Rung(NotCalled):
+class Rung(NotCalled, Generic[B]):
     """A rung: what it asks, what it adds to the rung before it, and how to build it.
 
     `idea` is the one new idea, `brings` the PTX that comes with it, `look` what to look at; `teaches` puts them into
     words. `opens` is how the opcode begins at which a view of the kernel opens. `make(config)`
-    writes the kernel with the builder.
+    writes the kernel with the builder. `scores`: whether it computes any, which mods change.
     """
 
+    built: ClassVar[Any]
+    """The class of what it builds."""
     name: str
     rung: int
     title: str
@@ -150,6 +153,7 @@ class Rung(NotCalled):
     make: Callable[[Any], Kernel] = field(repr=False)
     look: str = field(default="", kw_only=True)
     opens: str = field(default="", kw_only=True)
+    scores: bool = field(default=True, kw_only=True)
 
     @property
     def teaches(self) -> str:
@@ -166,6 +170,41 @@ class Rung(NotCalled):
         """The build parameters by name, with their defaults and limits."""
         raise NotImplementedError
 
+    def configure(self, **given: Any) -> Any:
+        """The complete and checked configuration that `build` builds; it takes the same parameters."""
+        raise NotImplementedError
+
+    def build(
+        self, *, mods: Mods | None = None, score_mod: Any = None, mask_mod: Any = None, sinks: Any = None, **given: Any
+    ) -> B:
+        """The kernel for these parameters; the same parameters give the same object.
+
+        Parameters
+        ----------
+        score_mod, mask_mod, sinks
+            As for `pl.attention`, with the arrays that the two functions take by name.
+        mods
+            What `mods.applied` makes of these.
+        **given
+            `spec.parameters`: head_dim, dtype, arch, ...; what is None or left out has its default.
+
+        Raises
+        ------
+        TargetError
+            Names a limit that is broken.
+        """
+        if score_mod is not None or mask_mod is not None or sinks is not None:
+            arrays = {name: given.pop(name) for name in list(given) if name not in self.parameters}
+            made = applied(score_mod, mask_mod, sinks=sinks, causal=given.get("causal", False), **arrays)
+            mods = made.mods if made else None
+        config = self.configure(**given)
+        if mods is not None:
+            if not self.scores:
+                raise TargetError(f"{self.name} has no scores to change or to mask: the kernel before it computes them")
+            config = config.modified(mods)
+        built: B = build_once(self.built, self, config)
+        return built
+
     @property
     def source(self) -> str:
         """The Python that writes the kernel: the whole file."""
@@ -176,14 +215,15 @@ class Rung(NotCalled):
         return _CALLS[spec.phase].format(repr(self.name))
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The values of parameters that are not None; `TargetError` names one that there is not, or a limit."""
+        """The parameters with their values, given or by default; `TargetError` names an unknown one, or a limit."""
         for name in given:
             if name not in self.parameters:
                 close = meant(name, self.parameters)
                 raise TargetError(f"{self.name} has no {name}{close}; its parameters are {', '.join(self.parameters)}")
-        return {
-            name: self.parameters[name].check(self.name, value) for name, value in given.items() if value is not None
-        }
+        values = {p.name: p.default for p in self.parameters.values()}
+        values |= {name: value for name, value in given.items() if value is not None}
+        known = {name: value for name, value in values.items() if value is not None}
+        return {name: self.parameters[name].check(self.name, value) for name, value in known.items()}
 
 
 @functools.lru_cache(maxsize=512)

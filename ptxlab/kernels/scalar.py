@@ -13,7 +13,7 @@ factor, and only what leaves the kernel (the log-sum-exp, the probes) goes back 
 from __future__ import annotations
 
 import math
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ptxlab.builder import Builder, Kernel, Ptr, f32, f64, kernel, u32
 from ptxlab.kernels.mods import Here, Tiles
@@ -28,9 +28,9 @@ Real = TypeVar("Real", f32, f64)
 def make(config: Config) -> Kernel:
     """The kernel for a configuration."""
     D, causal = config.head_dim, config.causal
-    real: type[Any] = f64 if config.dtype == "f64" else f32
+    real = config.real
 
-    @kernel(name=entry_name("scalar", config), arch=config.arch, probes=config.probes, types=config.types(real))
+    @kernel(name=entry_name("scalar", config), arch=config.arch, probes=config.probes, types=config.types())
     def scalar(
         k: Builder,
         q: Ptr[Real],
@@ -69,14 +69,13 @@ def make(config: Config) -> Kernel:
         if causal:
             visible = k.max(row + Sk + 1, Sq) - Sq  # up to the diagonal: the last row sees all keys
         here, listed = Here.of(k, config, batch, head, row, Sq, Sk), Tiles.of(k, config, head, batch, Hq)
-        if here:
-            here.begin([row_max], [row_sum])
+        here.begin([row_max], [row_sum])
         if slots is not None:
             slot = slots[row_number]
             recorded = slot != NOWHERE
 
         with listed.keys_in(Sk) if listed else k.loop(visible) as j:
-            if here and here.at(j).mods.masks:
+            if here.at(j).mods.masks:
                 k.continue_if(~here.seen(0, 0))
             offset = j * D
             key_row = keys + offset
@@ -85,11 +84,11 @@ def make(config: Config) -> Kernel:
             score = k.var(real, 0.0)
             for d in range(D):
                 score.set(k.fma(query[d], key_row[d], score))  # the dot product of query and key
-            if not here or not here.change([(score, 0, 0)], scale):
+            if not here.change([(score, 0, 0)], scale):
                 score *= scale_log2e
 
             new_max = k.max(row_max, score)
-            top = k.max(new_max, LOWEST) if here else new_max  # -inf, which a mod may give, minus -inf is NaN
+            top = k.max(new_max, LOWEST) if config.mods else new_max  # -inf, which a mod may give, minus -inf is NaN
             rescale = k.exp2(row_max - top)  # shrinks what was summed so far
             weight = k.exp2(score - top)
             row_sum.set(k.fma(row_sum, rescale, weight))
@@ -108,7 +107,7 @@ def make(config: Config) -> Kernel:
             o_row[d] = acc[d] / divisor
         lse[row_number] = (row_max + k.log2(divisor)) * LN2  # natural logarithm
 
-    return scalar(**config.given(real))
+    return scalar(extra=config.extra)
 
 
 SPEC = Spec(

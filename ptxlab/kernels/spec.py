@@ -10,14 +10,16 @@ from typing import Any, Never
 import numpy as np
 
 from ptxlab import targets
-from ptxlab.builder import Ptr, Register, f32, u32
+from ptxlab.builder import Ptr, bf16, f16, f32, f64, u32
 from ptxlab.errors import LaunchError, TargetError
-from ptxlab.kernels.mods import LIST_TILE, TILE_LISTS, Mods, applied
-from ptxlab.kernels.rung import DTYPES, MAX_HEAD_DIM, AnyBuilt, Parameter, Rung, build_once, named
+from ptxlab.kernels.mods import LIST_TILE, TILE_LISTS, Mods
+from ptxlab.kernels.rung import DTYPES, MAX_HEAD_DIM, AnyBuilt, Parameter, Rung, named
 from ptxlab.options import unexpected
 
-BYTES = {"f32": 4, "f64": 8, "f16": 2, "bf16": 2}
-"""Bytes of an element."""
+ELEMENTS: dict[str, type[Any]] = {"f32": f32, "f64": f64, "f16": f16, "bf16": bf16}
+"""The types of an element."""
+SIZES = ("tile_q", "tile_kv", "warps", "stages")
+"""The parameters that are chosen to fit where a build does not say them."""
 THREADS = 128
 """Threads per block of the kernels with one thread per row, and so query rows per block."""
 
@@ -73,26 +75,36 @@ class Config:
     @property
     def size(self) -> int:
         """Bytes of one element."""
-        return BYTES[self.dtype]
+        return int(self.element.bits) // 8
 
     @property
     def threads(self) -> int:
         """Threads per block."""
         return self.warps * targets.WARP
 
-    def types(self, real: type[Register[Any]]) -> dict[str, Any]:
+    @property
+    def element(self) -> type[Any]:
+        """The type of an element."""
+        return ELEMENTS[self.dtype]
+
+    @property
+    def real(self) -> type[Any]:
+        """The type of scores."""
+        return f64 if self.dtype == "f64" else f32
+
+    def types(self) -> dict[str, Any]:
         """What the type variables in a kernel's annotations stand for."""
-        return {"Real": real, "Slots": Ptr[u32]} if self.probes else {"Real": real}
+        return {"Real": self.element, "Half": self.element} | ({"Slots": Ptr[u32]} if self.probes else {})
 
     @property
     def listed(self) -> tuple[int, int]:
         """Rows and keys of the tiles in the lists that a kernel with a mask_mod goes through."""
         return self.tile_q, self.tile_kv if self.tile_kv > 1 else LIST_TILE
 
-    def given(self, real: type[Register[Any]] = f32) -> dict[str, Any]:
-        """What the kernel function is called with: the parameters that it lacks, and those that mods add."""
-        extra = self.mods.extra(real, TILE_LISTS) if self.mods else None
-        return {"extra": extra} | ({} if self.probes else {"slots": None})
+    @property
+    def extra(self) -> dict[str, Any]:
+        """The parameters that mods add, with their types."""
+        return self.mods.extra(self.real, TILE_LISTS) if self.mods else {}
 
     @classmethod
     def auto(
@@ -168,8 +180,11 @@ class Config:
     def build(self) -> Built:
         """The kernel with these parameters."""
         spec = prefill_spec(self.kernel)
-        names = ("head_dim", "causal", "dtype", "arch", "probes", "tile_q", "tile_kv", "warps", "stages")
-        return spec.build(mods=self.mods, **{name: getattr(self, name) for name in names if name in spec.parameters})
+        return spec.build(mods=self.mods, **{name: getattr(self, name) for name in spec.parameters})
+
+    def modified(self, mods: Mods) -> Config:
+        """The same with mods; a mask has the causal one in it."""
+        return dataclasses.replace(self, mods=mods, causal=self.causal and not mods.masks)
 
     @property
     def shared_bytes(self) -> int:
@@ -230,7 +245,7 @@ class Built(AnyBuilt):
     def _heads_together(self, heads: int, group: int, keys: int) -> int:
         """How many query heads, of all sequences, have their blocks next to each other: as many as divide their number
         and have keys and values that the L2 cache holds."""
-        one = 2 * keys * self.config.head_dim * BYTES[self.config.dtype]
+        one = 2 * keys * self.config.head_dim * self.config.size
         fit = (n for n in range(heads, 1, -1) if heads % n == 0 and -(-n // max(1, group)) * one <= self.spec.l2_bytes)
         return next(fit, 1)
 
@@ -290,7 +305,7 @@ class Built(AnyBuilt):
         rows_of, keys_of = batch * heads_q * rows, batch * heads_kv * keys
         self.check_counts({"B * Hq * Sq": rows_of, "B * Hkv * Sk": keys_of, "Sk * D": keys * dim})
         args = (q, k, v, o, lse, batch, heads_q, heads_kv, rows, keys, float(scale))
-        has, changed = list(self.config.given()["extra"] or ()), dict(mods or {})
+        has, changed = list(self.config.extra), dict(mods or {})
         if list(changed) != has:
             raise self.error(f"its mods take {', '.join(has) or 'nothing'}, got {', '.join(changed) or 'nothing'}")
         if not self.config.probes:
@@ -301,7 +316,7 @@ class Built(AnyBuilt):
 
 
 @dataclass(frozen=True, eq=False)
-class Spec(Rung):
+class Spec(Rung[Built]):
     """A prefill rung. `dtypes` are the element types it takes, the first one the default; head_dim is a multiple of
     `step`; `sm` is the lowest target that has its instructions, `arch` the one that it is built for if nothing is said.
     `alone`: what it needs that `arch` alone has.
@@ -317,6 +332,7 @@ class Spec(Rung):
     within each head.
     """
 
+    built = Built
     phase: str = "prefill"
     tile: int | None = None
     shared_bytes: Callable[[Config], int] = field(default=lambda config: 0, repr=False)
@@ -352,67 +368,11 @@ class Spec(Rung):
             listed.append(self.tile_kv)
         return {p.name: p for p in (*listed, *self.tunable)}
 
-    def build(
-        self,
-        *,
-        head_dim: int = 64,
-        causal: bool = False,
-        dtype: str | None = None,
-        arch: str | None = None,
-        tile_q: int | None = None,
-        tile_kv: int | None = None,
-        warps: int | None = None,
-        stages: int | None = None,
-        probes: bool = False,
-        mods: Mods | None = None,
-        score_mod: Any = None,
-        mask_mod: Any = None,
-        sinks: Any = None,
-        **unknown: Any,
-    ) -> Built:
-        """The kernel for these parameters; the same parameters give the same object.
-
-        Parameters
-        ----------
-        head_dim, causal, dtype, arch
-            The problem; the type and the target by default the rung's own.
-        tile_q, tile_kv, warps, stages
-            By default as large as the target allows.
-        probes
-            Whether `k.probe` stores the online-softmax state.
-        score_mod, mask_mod, sinks
-            As for `pl.attention`, with the arrays that the two functions take by name.
-        mods
-            What `mods.applied` makes of these.
-
-        Raises
-        ------
-        TargetError
-            Names a limit that is broken.
-        """
-        if score_mod is not None or mask_mod is not None or sinks is not None:
-            made = applied(score_mod, mask_mod, sinks=sinks, causal=causal, **unknown)
-            mods, unknown = made.mods if made else None, {}
-        self.checked(unknown)
-        sizes = {"tile_q": tile_q, "tile_kv": tile_kv, "warps": warps, "stages": stages}
-        dtype = dtype or self.dtypes[0]
-        config = self.configure(
-            head_dim=head_dim, causal=causal, dtype=dtype, arch=arch or self.arch, probes=probes, **sizes
-        )
-        if mods is not None:  # a mask has the causal one in it
-            config = dataclasses.replace(config, mods=mods, causal=causal and not mods.masks)
-        built: Built = build_once(Built, self, config)
-        return built
-
-    def configure(
-        self, *, head_dim: int, causal: bool, dtype: str, arch: str, probes: bool = False, **sizes: int | None
-    ) -> Config:
-        """The complete and checked configuration that `build` builds; it takes the same parameters."""
-        if self.alone and arch != self.arch:
-            raise TargetError(f"{self.name}: {self.alone} of {self.arch} alone, not of {arch}")
-        given: dict[str, Any] = {"head_dim": head_dim, "causal": causal, "dtype": dtype, "arch": arch, "probes": probes}
-        checked = self.checked(given | {name: n for name, n in sizes.items() if n is not None})
-        asked = {name: checked.pop(name) for name in sizes if name in checked}
+    def configure(self, **given: Any) -> Config:
+        if self.alone and given.get("arch") not in (None, self.arch):
+            raise TargetError(f"{self.name}: {self.alone} of {self.arch} alone, not of {given['arch']}")
+        checked = self.checked(given)
+        asked = {name: checked.pop(name) for name in SIZES if name in checked}
         return self._fit(Config(**checked, tile_kv=self.tile or 1, kernel=self.name), asked)
 
     def _fit(self, start: Config, asked: dict[str, Any]) -> Config:
@@ -432,11 +392,7 @@ class Spec(Rung):
             config = self.completed(smaller)
         needed = self.shared_bytes(config)
         if needed > limit:
-            sizes = "".join(
-                f"{name}={getattr(config, name)}, "
-                for name in ("tile_q", "tile_kv", "warps", "stages")
-                if name in self.parameters
-            ).removesuffix(", ")
+            sizes = ", ".join(f"{name}={getattr(config, name)}" for name in SIZES if name in self.parameters)
             raise TargetError(
                 f"{self.name}: {sizes} with head_dim={config.head_dim} and {config.dtype} needs {needed} bytes of "
                 f"{kind}shared memory; {config.arch} has {limit}"

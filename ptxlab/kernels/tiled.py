@@ -11,7 +11,7 @@ threads of the block, so a thread whose row lies past the end must not leave ear
 from __future__ import annotations
 
 import math
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ptxlab.builder import Builder, Kernel, Ptr, f32, f64, kernel, u32
 from ptxlab.kernels.mods import Here, Tiles
@@ -25,10 +25,10 @@ Real = TypeVar("Real", f32, f64)
 
 def make(config: Config) -> Kernel:
     """The kernel for a configuration."""
-    D, T, causal = config.head_dim, config.tile_kv, config.causal
-    real: type[Any] = f64 if config.dtype == "f64" else f32
+    D, T, causal, modified = config.head_dim, config.tile_kv, config.causal, config.mods
+    real = config.real
 
-    @kernel(name=entry_name("tiled", config), arch=config.arch, probes=config.probes, types=config.types(real))
+    @kernel(name=entry_name("tiled", config), arch=config.arch, probes=config.probes, types=config.types())
     def tiled(
         k: Builder,
         q: Ptr[Real],
@@ -69,8 +69,7 @@ def make(config: Config) -> Kernel:
         row_max = k.var(real, -math.inf)
         row_sum = k.var(real, 0.0)
         here, listed = Here.of(k, config, batch, head, row, Sq, Sk), Tiles.of(k, config, head, batch, Hq)
-        if here:
-            here.begin([row_max], [row_sum])
+        here.begin([row_max], [row_sum])
 
         visible = needed = Sk
         if causal:
@@ -96,7 +95,7 @@ def make(config: Config) -> Kernel:
             if slots is not None:
                 tile_rescale = k.var(real, 1.0)
             with k.loop(seen) as j:
-                if here and here.at(first + j).mods.masks:
+                if modified and here.at(first + j).mods.masks:
                     k.continue_if(~here.seen(0, 0))
                 offset = j * D
                 key_row = k_tile + offset
@@ -105,11 +104,11 @@ def make(config: Config) -> Kernel:
                 score = k.var(real, 0.0)
                 for d in range(D):
                     score.set(k.fma(query[d], key_row[d], score))  # the dot product of query and key
-                if not here or not here.change([(score, 0, 0)], scale):
+                if not here.change([(score, 0, 0)], scale):
                     score *= scale_log2e
 
                 new_max = k.max(row_max, score)
-                top = k.max(new_max, LOWEST) if here else new_max  # -inf, which a mod may give, minus -inf is NaN
+                top = k.max(new_max, LOWEST) if modified else new_max  # -inf, which a mod may give, minus -inf is NaN
                 rescale = k.exp2(row_max - top)  # shrinks what was summed so far
                 weight = k.exp2(score - top)
                 row_sum.set(k.fma(row_sum, rescale, weight))
@@ -131,7 +130,7 @@ def make(config: Config) -> Kernel:
                 o_row[d] = acc[d] / divisor
             lse[row_number] = (row_max + k.log2(divisor)) * LN2  # natural logarithm
 
-    return tiled(**config.given(real))
+    return tiled(extra=config.extra)
 
 
 def shared_bytes(config: Config) -> int:

@@ -48,7 +48,7 @@ def make(config: Config) -> Kernel:
     groups = range(0, D, 4 * SIDE)  # 16 threads with 4 columns each cover 64 columns of O
     stride, p_stride = D + PADDING, T + PADDING
 
-    @kernel(name=entry_name("tiled2d", config), arch=config.arch, probes=config.probes, types=config.types(f32))
+    @kernel(name=entry_name("tiled2d", config), arch=config.arch, probes=config.probes, types=config.types())
     def tiled2d(
         k: Builder,
         q: Ptr[f32],
@@ -89,8 +89,7 @@ def make(config: Config) -> Kernel:
         row_sum = k.vars(f32, high, 0.0)  # of this thread's own keys
         here = Here.of(k, config, batch, head, row, Sq, Sk, range(high))
         listed = Tiles.of(k, config, head, batch, Hq)
-        if here:
-            here.begin(row_max, row_sum, lane=tx)
+        here.begin(row_max, row_sum, lane=tx)
         columns = [_column(k, tx, group, D) for group in groups]
         values_at = [v_tile + column for column in columns]
         queries_at, keys_at = q_tile + ty * (high * stride), k_tile + tx * stride
@@ -130,12 +129,12 @@ def make(config: Config) -> Kernel:
                                 scores[i][j].set(k.fma(x, y, scores[i][j]))
 
             cells = [(scores[i][j], i, j * SIDE) for i in range(high) for j in range(wide)]
-            if not here or not here.at(first + tx).change(cells, scale):
+            if not config.mods or not here.at(first + tx).change(cells, scale):
                 for i in range(high):
                     for j in range(wide):
                         scores[i][j] *= scale_log2e
             with k.if_(listed.part if listed else first + T > unmasked):  # only on the diagonal and in the last tile
-                for i in () if here and here.hide(cells) else range(high):
+                for i in () if here.hide(cells) else range(high):
                     limit = k.bitcast(s32, visible[i] - first - tx)
                     for j in range(wide):
                         scores[i][j].set(k.select(limit > j * SIDE, scores[i][j], -math.inf))
@@ -188,7 +187,7 @@ def make(config: Config) -> Kernel:
             with k.guard(inside & (tx == 0)):
                 lse[head_row + row + i] = (row_max[i] + k.log2(divisor)) * LN2  # natural logarithm
 
-    return tiled2d(**config.given())
+    return tiled2d(extra=config.extra)
 
 
 def _column(k: Builder, tx: u32, group: int, head_dim: int) -> Any:

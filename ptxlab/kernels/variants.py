@@ -131,6 +131,8 @@ def variant(function: Any, **arrays: Any) -> Variant:
     name = getattr(function, "__name__", type(function).__name__).replace("<lambda>", "mod")
     if not callable(function) or isinstance(function, Variant):
         line = "lambda b, h, q_idx, kv_idx, seen: seen[q_idx, kv_idx]    # and in the call: seen=array"
+        if isinstance(function, str) and callable(known := globals().get(function)):
+            line = _call_of(known)
         raise LaunchError(f"a mod is a function, got {shown(function)}\n  write:  {line}")
     named = inspect.signature(function).parameters
     keywords = {
@@ -152,8 +154,10 @@ def variant(function: Any, **arrays: Any) -> Variant:
     for each in list(named)[4:]:
         if each in RESERVED or each.startswith(LABELS) or not each.isascii():
             why = "is the name of a kernel parameter or an option" if each.isascii() else "is not a PTX name"
-            raise wrong(f": `{each}` {why}", f", {name}_values")
+            raise wrong(f": `{each}` {why}", f", {each if each.isascii() else 'x'}_values")
     extra = [each for each in list(named)[4 if masks else 5 :] if each not in keywords]
+    if getattr(function, "__module__", "") == __name__ and places < 4:
+        raise wrong(" makes a variant; it is not one", write=_call_of(function))
     if extra:
         raise wrong(f" also takes {', '.join(extra)}", write=", ".join(f"{x}=array" for x in extra))
     if places == 4 and next(iter(named)) == "score":
@@ -162,6 +166,10 @@ def variant(function: Any, **arrays: Any) -> Variant:
         raise wrong(f" takes {places} places; a mask_mod takes 4, a score_mod 5")
     entry = re.sub(r"\W", "_", name, flags=re.ASCII)
     return Variant(function, keywords | arrays, entry, places == 4)
+
+
+def _call_of(function: Callable[..., Any]) -> str:
+    return f"variants.{function.__name__}({', '.join(inspect.signature(function).parameters)})"
 
 
 def causal() -> Variant:

@@ -20,20 +20,17 @@ What is still slow: nothing overlaps. The tensor cores wait for the exponentials
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, TypeVar
 
-from ptxlab.builder import Builder, Kernel, Ptr, b32, bf16, f16, f32, kernel, s32, u32
-from ptxlab.kernels import mma
+from ptxlab.builder import Builder, Kernel, Ptr, b32, f32, kernel, s32, u32
 from ptxlab.kernels.fragments import rounded
+from ptxlab.kernels.mma import TILE_KV, Half
 from ptxlab.kernels.mods import Here, Tiles, fragments
-from ptxlab.kernels.rung import Parameter, Slots
-from ptxlab.kernels.softmax import RowState, factor_of, mask, sign_of, update
+from ptxlab.kernels.rung import Slots
+from ptxlab.kernels.softmax import RowState, mask, sign_of, update
 from ptxlab.kernels.spec import Config, Spec, entry_name
 from ptxlab.kernels.two_rows import BELOW, TwoRows
 from ptxlab.kernels.warpgroup import Panels, finish, product
 
-Half = TypeVar("Half", f16, bf16)
-"""The type of every element: f16 or bf16."""
 ROWS, WARPS = 64, 4
 """Query rows of a block: one warpgroup."""
 
@@ -41,9 +38,8 @@ ROWS, WARPS = 64, 4
 def make(config: Config) -> Kernel:
     """The kernel for a configuration."""
     D, T, causal = config.head_dim, config.tile_kv, config.causal
-    half: type[Any] = bf16 if config.dtype == "bf16" else f16
 
-    @kernel(name=entry_name("wgmma", config), arch=config.arch, probes=config.probes, types=mma.types(config, half))
+    @kernel(name=entry_name("wgmma", config), arch=config.arch, probes=config.probes, types=config.types())
     def wgmma(
         k: Builder,
         q: Ptr[Half],
@@ -81,12 +77,11 @@ def make(config: Config) -> Kernel:
         key_rows, value_rows = key.cast(b32) + kv_start, value.cast(b32) + kv_start
 
         here, listed = Here.of(k, config, batch, head, row, Sq, Sk, BELOW), Tiles.of(k, config, head, batch, Hq)
-        factor = here.factor(scale) if here else factor_of(k, scale)
+        factor = here.factor(scale)
         acc = [k.vars(f32, 4, 0.0) for _ in range(D // 8)]  # 16 output rows, not yet divided by their sums
         scores = [k.vars(f32, 4, 0.0) for _ in range(T // 8)]
         state = RowState.empty(k)
-        if here:
-            here.begin(state.row_max, state.row_sum, factor, in_group)
+        here.begin(state.row_max, state.row_sum, factor, in_group)
         adds, replaces = Sq > 0, Sq == 0  # what a product does with what is there
 
         # keys that each of the two rows sees, and keys that any row of the block sees
@@ -115,11 +110,11 @@ def make(config: Config) -> Kernel:
                 a, b = of_query + query.along_row(step), of_keys + keys.along_row(step)
                 product(k, scores, a, b, config.dtype, adds=adds if step else replaces)
             finish(k)
-            if here:
+            if config.mods:
                 here.at(first + in_group * 2).change(fragments(scores))
 
             with k.if_(listed.part if listed else first + T > unmasked):  # only on the diagonal and in the last tile
-                if not here or not here.hide(fragments(scores)):
+                if not here.hide(fragments(scores)):
                     limits = [k.bitcast(s32, seen - first - in_group * 2) for seen in visible]
                     mask(k, scores, limits)
             shrinks = update(k, scores, acc, state, factor)
@@ -140,7 +135,7 @@ def make(config: Config) -> Kernel:
         k.barrier()
         query.store(k, o.cast(b32) + q_start, thread, Sq - first_row)
 
-    return wgmma(**config.given())
+    return wgmma(extra=config.extra)
 
 
 def shared_bytes(config: Config) -> int:
@@ -165,7 +160,6 @@ SPEC = Spec(
         "loop waits for, and what is idle meanwhile"
     ),
     opens="wgmma.mma_async",
-    phase="prefill",
     make=make,
     tile=128,
     shared_bytes=shared_bytes,
@@ -175,6 +169,6 @@ SPEC = Spec(
     arch="sm_90a",
     alone="wgmma is an instruction",
     dynamic=True,
-    tile_kv=Parameter("tile_kv", "keys per tile; by default as many as fit", None, (16, 32, 64, 128), minimum=16),
+    tile_kv=TILE_KV,
     prefer=prefer,
 )

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 from ptxlab.builder import Builder, Kernel, Ptr, b32, f16, f32, kernel, s32, u32
 from ptxlab.kernels.fragments import ALL_LANES, pair
-from ptxlab.kernels.mma import TILE_KV, TILE_Q, WARPS
+from ptxlab.kernels.mma import TILE_KV, TILE_Q, WARPS, limits
 from ptxlab.kernels.mods import Here, Tiles
 from ptxlab.kernels.rung import NOWHERE, Slots
 from ptxlab.kernels.softmax import LN2, LOG2E
@@ -71,11 +71,10 @@ class Room:
 def make(config: Config) -> Kernel:
     """The kernel for a configuration."""
     D, T, rows, causal = config.head_dim, config.tile_kv, config.tile_q, config.causal
-    real: type[Any] = f32 if config.dtype == "f32" else f16
     room = Room(config)
     wide, s_wide, p_wide, o_wide = room.wide, T + PAD32, T + PAD16, D + PAD32
 
-    @kernel(name=entry_name("wmma", config), arch=config.arch, probes=config.probes, types=config.types(real))
+    @kernel(name=entry_name("wmma", config), arch=config.arch, probes=config.probes, types=config.types())
     def wmma(
         k: Builder,
         q: Ptr[Real],
@@ -113,8 +112,7 @@ def make(config: Config) -> Kernel:
         scale_log2e = scale * LOG2E
         row_max, row_sum = k.var(f32, -math.inf), k.var(f32, 0.0)  # the sum: of this lane's half
         here, listed = Here.of(k, config, batch, head, row, Sq, Sk), Tiles.of(k, config, head, batch, Hq)
-        if here:
-            here.begin([row_max], [row_sum], lane=side)
+        here.begin([row_max], [row_sum], lane=side)
         queries = q_tile + warp_row * wide  # this warp's rows of each tile, and this lane's part of them
         scores_of, weights_of = s_tile.cast(f32) + warp_row * s_wide, p_tile + warp_row * p_wide
         output_of = o_tile.cast(f32) + warp_row * o_wide
@@ -153,14 +151,14 @@ def make(config: Config) -> Kernel:
             for n, s in enumerate(sums):
                 k.op(f"wmma.store.d.sync.aligned.row.{SHAPE}.shared.f32", scores_of + 16 * n, s, s_wide)
             k.op("bar.warp.sync", ALL_LANES)  # the scores are where every lane can read them
-            changes = here is not None and here.mods.scores
+            changes = here.mods.scores
 
             scores = k.vars(f32, T // 2, [x if changes else x * scale_log2e for x in _row(k, my_scores, T // 2)])
             cells = [(score, 0, n) for n, score in enumerate(scores)]
-            if here:
+            if config.mods:
                 here.at(first + side * (T // 2)).change(cells, scale)
             with k.if_(listed.part if listed else first + T > unmasked):  # only on the diagonal and in the last tile
-                if not here or not here.hide(cells):
+                if not here.hide(cells):
                     limit = k.bitcast(s32, visible - first - side * (T // 2))
                     for n, score in enumerate(scores):
                         score.set(k.select(limit > n, score, -math.inf))
@@ -204,7 +202,7 @@ def make(config: Config) -> Kernel:
         k.barrier()
         _send(k, config, o + q_start, o_tile, thread, Sq - first_row)
 
-    return wmma(**config.given())
+    return wmma(extra=config.extra)
 
 
 def _row(k: Builder, at: Ptr[Any], count: int) -> list[Any]:
@@ -260,13 +258,6 @@ def _send(k: Builder, config: Config, to: Ptr[Any], o_tile: Ptr[Any], thread: u3
 def shared_bytes(config: Config) -> int:
     """Bytes of dynamic shared memory."""
     return Room(config).starts["end"]
-
-
-def limits(config: Config) -> str:
-    """What this kernel cannot do, or ""."""
-    if config.tile_q != 16 * config.warps:
-        return f"tile_q={config.tile_q} does not give each of {config.warps} warps 16 rows; leave one of the two out"
-    return ""
 
 
 SPEC = Spec(

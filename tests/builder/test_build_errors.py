@@ -84,7 +84,7 @@ MISTAKES = [
     ("«1 < n < m»", f"`1 < n < m` {REGISTER}; a chain of comparisons means `and`, which {DECIDES}",
      "(1 < n) & (n < m)"),
     ("«max(n, m)»", f"`max(n, m)` {REGISTER}; Python's `max` {DECIDES}", "k.max(n, m)"),
-    ("«n in (1, 2)»", f"`n in (1, 2)` {REGISTER}; `in` compares when the kernel is built", "(x == a) | (x == b)"),
+    ("«n in (1, 2)»", f"`n in (1, 2)` {REGISTER}; `in` is evaluated when the kernel is built", "(x == a) | (x == b)"),
     ("«bool(n)»", f"%n {REGISTER}; Python asks for its truth value when the kernel is built", "with k.if_(p):"),
     ("for _ in «range(2, n)»:\n    pass", f"%n {REGISTER}; `range` needs a number when the kernel is built",
      "with k.loop(n, start=2) as i:"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import types
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from ptxlab.errors import BuildError
 
 TABLE = np.arange(4.0)
 ROWS = [1, 2, 3]
+ARRAYS = types.SimpleNamespace(table=TABLE)
 SLOPES = (Parameter("slopes", "real", 1),)
 FUNCTIONS = [
     lambda score, b, h, q_idx, kv_idx: score + 0.5 * (kv_idx - q_idx),
@@ -65,8 +67,6 @@ def test_functions_of_one_structure_have_one_graph():
     assert one == other
     assert hash(one) == hash(other)
     assert one != trace(mask=lambda b, h, q_idx, kv_idx: kv_idx <= q_idx + 4)
-    twice = trace(score=lambda score, b, h, q_idx, kv_idx: score + (q_idx - kv_idx) * (q_idx - kv_idx))
-    assert [node.op for node in twice.nodes].count("-") == 1
 
 
 def branch(score, b, h, q_idx, kv_idx):
@@ -95,8 +95,8 @@ HAS = "a symbolic number has a value only when the kernel runs; "
 TABLES = "`{0}` is not a parameter of the function, so it is not one of the kernel"
 LINE = "def f(..., kv_idx, {0}): ...    # and in the call: {0}={0}"
 WRONG = [
-    (branch, HAS + "`if` is evaluated when the function is traced", "return np.where(kv_idx > q_idx, -np.inf, score)"),
-    (lambda s, b, h, q, kv: s if kv <= q else 0.0, HAS + "`a if p else b` is evaluated when the function is traced",
+    (branch, HAS + "`if` is evaluated when the kernel is built", "return np.where(kv_idx > q_idx, -np.inf, score)"),
+    (lambda s, b, h, q, kv: s if kv <= q else 0.0, HAS + "`a if p else b` is evaluated when the kernel is built",
      "np.where(kv <= q, s, 0.0)"),
     (lambda s, b, h, q, kv: np.where(kv <= q and kv > 3, s, 0), HAS + "`and` is evaluated when the kernel is built",
      "(kv <= q) & (kv > 3)"),
@@ -105,11 +105,19 @@ WRONG = [
      "(0 <= q - kv) & (q - kv < 4)"),
     (loop, HAS + "a Python loop runs when the kernel is built", "n * x    # in one expression"),
     (lambda s, b, h, q, kv: np.log1p(s), "np.log1p has no counterpart in PTX here", "np.log(1 + x)"),
-    (lambda s, b, h, q, kv: s * math.exp(-h), HAS + "Python's mathematics works when the kernel is built",
-     "np.exp(-h)"),
-    (lambda s, b, h, q, kv: max(s, 0), HAS + "Python's `max` is evaluated when the function is traced",
-     "np.maximum(s, 0)"),
+    (lambda s, b, h, q, kv: s * math.floor(s), HAS + "Python's mathematics works when the kernel is built",
+     "np.floor(s)"),
+    (lambda s, b, h, q, kv: min([s, 3.0]), HAS + "Python's `min` is evaluated when the kernel is built",
+     "np.minimum(s, 3.0)"),
+    (lambda s, b, h, q, kv: np.array([s, 1.0]).max(), HAS + "Python asks for its truth value when the kernel is built",
+     "np.where(test, a, b)"),
+    (lambda s, b, h, q, kv: s + len(f"{s:.2f}"), HAS + "there is none to show when the kernel is built",
+     "print(out.o)    # of the result"),
+    (lambda s, b, h, q, kv: s + 2**999, "a number of 1000 bits does not fit s32, in which whole numbers are computed",
+     "-np.inf    # or another real number"),
     (lambda s, b, h, q, kv: s + TABLE[h], TABLES.format("TABLE"), LINE.format("TABLE")),
+    (lambda s, b, h, q, kv: s + ARRAYS.table[h], TABLES.format("ARRAYS.table"),
+     "def f(..., kv_idx, table): ...    # and in the call: table=ARRAYS.table"),
     (lambda s, b, h, q, kv: s + ROWS[h], HAS + TABLES.format("ROWS"), LINE.format("ROWS")),
     (lambda s, b, h, q, kv: s + TABLE, "an array that is not a parameter of the function cannot become a parameter "
      "of the kernel",
@@ -127,7 +135,9 @@ WRONG = [
     (lambda s, b, h, q, kv, slopes: s + slopes[h % len(slopes)],
      "`slopes.shape[0]` is not known when the kernel is built, which takes arrays of any size",
      "def f(..., kv_idx, slopes, n): ...    # and in the call: n=slopes.shape[0]"),
-    (one_way, HAS + "`if` is evaluated when the function is traced", "return np.where(kv_idx < 4, score, -np.inf)"),
+    (lambda s, b, h, q, kv: s + torch.exp(s), "there is no `torch` here",  # noqa: F821
+     "import numpy as np    # its functions work on symbolic numbers"),
+    (one_way, HAS + "`if` is evaluated when the kernel is built", "return np.where(kv_idx < 4, score, -np.inf)"),
     (lambda s, b, h, q_idx, kv_idx: s + kv_index,  # noqa: F821
      "there is no `kv_index` here; did you mean kv_idx?", "kv_idx"),
     (lambda s, b, h, q, kv: s + bias[h], "there is no `bias` here", LINE.format("bias")),  # noqa: F821

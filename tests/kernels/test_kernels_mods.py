@@ -23,6 +23,7 @@ HEADS = 4, 2
 LENGTHS = 1, 2, 7, 16, 31, 64, 65, 100, 129, 200, 255, 300
 SHAPES = [(64, 64), *zip(LENGTHS, LENGTHS[5:] + LENGTHS[:5], strict=True)]
 PREFILL, DECODE = kernels.names("prefill"), ("decode", "decode_multiwarp", "decode_paged", "decode_split", "decode_gqa")
+SPLITTING = "decode_split", "decode_gqa"
 SLOPES = 2.0 ** -np.arange(1, 5)
 SINKS = np.array([0.3, 2.0, -1.0, -math.inf])
 BIASES = np.random.default_rng(1).normal(size=(4, 21))
@@ -93,10 +94,12 @@ def lists(mods, config, batch, rows, keys):
     return starts, entries
 
 
-def attention(name, given, shape, *, dtype=None, dim=16, causal=False, scale=None, device="cpu", shared_by=2, **build):
+def attention(
+    name, given, shape, *, dtype=None, causal=False, scale=None, batch=2, shared_by=2, device="cpu", tier=None, **build
+):
     """Runs a prefill kernel with all checks and holds it against float64. shared_by: query heads that have one of k."""
-    spec, (rows, keys), batch, heads = kernels.get(name), shape, 2, (HEADS[0], HEADS[0] // shared_by)
-    dtype, dim, scale = dtype or spec.dtypes[0], max(dim, spec.step), scale or 0.3
+    spec, (rows, keys), heads = kernels.get(name), shape, (HEADS[0], HEADS[0] // shared_by)
+    dtype, dim, scale = dtype or spec.dtypes[0], max(16, spec.step), scale or 0.3
     mods = applied(causal=causal, **given)
     built = spec.build(head_dim=dim, dtype=dtype, causal=causal, mods=mods.mods, **build)
     random = np.random.default_rng(0)
@@ -107,7 +110,7 @@ def attention(name, given, shape, *, dtype=None, dim=16, causal=False, scale=Non
     grid, block, shared = built.launch_shape(batch, *heads, rows, keys)
     extra = mods.arguments(dtype, lists(mods, built.config, batch, rows, keys))
     args = built.arguments(pl.const(q), pl.const(k), pl.const(v), pl.out(o), pl.out(lse), scale, mods=extra)
-    run = pl.launch(built, grid, block, *args, shared=shared, device=device, checks="all")
+    run = pl.launch(built, grid, block, *args, shared=shared, device=device, tier=tier, checks="all")
     assert run.findings == []
     tolerance = CLOSE["f16" if built.precision else dtype]
     for b in range(batch):
@@ -135,27 +138,28 @@ def test_prefill(name, each, shape):
 @pytest.mark.parametrize(("name", "dtype"), [(n, d) for n in PREFILL for d in kernels.get(n).dtypes])
 def test_prefill_of_every_type_at_a_spread_of_lengths(name, dtype, each):
     for n, shape in enumerate(SHAPES, list(VARIANTS).index(each)):  # so that variants meet a shape in several ways
-        attention(name, VARIANTS[each], shape, dtype=dtype, causal=n % 2 == 1, shared_by=(1, 2, 4)[n % 3])
+        more = {"causal": n % 2 == 1, "shared_by": (1, 2, 4)[n % 3]}
+        attention(name, VARIANTS[each], shape, dtype=dtype, tier="quick", **more)  # most of the time goes to compiling
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(50)
+@pytest.mark.parametrize("each", VARIANTS)
+@pytest.mark.parametrize("name", [*PREFILL, *DECODE])
+def test_every_kernel_on_the_interpreter(name, each):
+    if name in DECODE:
+        decode(name, VARIANTS[each], (5,), 2 if name in SPLITTING else 1, device="step")
+    else:  # with small tiles, where a kernel has a choice
+        small = {"hopper": {"tile_q": 64, "tile_kv": 16}, "tiled2d": {"tile_q": 16, "tile_kv": 16}}.get(name, {})
+        attention(name, VARIANTS[each], (3, 5), batch=1, device="step", **small)
+
+
 @pytest.mark.parametrize("name", ["scalar", "mma"])
-@pytest.mark.parametrize("device", ["cpu", "step"])
-def test_prefill_on_both_engines(name, device):
-    attention(name, VARIANTS["all"], (20, 40), device=device)
-
-
-@pytest.mark.parametrize("name", ["scalar", "mma"])
-def test_causal_stays_with_a_score_and_is_joined_with_a_mask(name):
+def test_causal_stays_with_a_score_and_is_joined_with_a_mask_and_a_scale_may_be_negative(name):
     attention(name, VARIANTS["alibi"], (33, 70), causal=True)
-    attention(name, VARIANTS["table"], (33, 70), causal=True)
+    attention(name, VARIANTS["table"], (33, 70), causal=True, scale=-0.3)
 
 
-def test_a_negative_scale():
-    attention("mma", VARIANTS["all"], (20, 40), scale=-0.3)
-
-
-def decode(name, given, lengths, splits=1, dtype=None, device="cpu", **build):
+def decode(name, given, lengths, splits=1, dtype=None, device="cpu", tier=None, **build):
     """Runs a decode kernel, and the one that merges, with all checks and holds them against float64."""
     mods, dtype, dim = applied(**given), dtype or kernels.get(name).parameters["dtype"].choices[0], 32
     batch, most, page = len(lengths), max(lengths), 16
@@ -181,13 +185,13 @@ def decode(name, given, lengths, splits=1, dtype=None, device="cpu", **build):
         ranges.append((seen[0], seen[-1] + 1) if seen.size else (0, 0))
     extra = mods.arguments(dtype, [np.array(ranges)] if ranges else ())
     grid, block, shared = built.launch_shape(batch, *HEADS, splits)
-    run = pl.launch(built, grid, block, *built.arguments(**arrays, **extra), shared=shared, device=device, checks="all")
-    findings = list(run.findings)
+    how = {"device": device, "tier": tier, "checks": "all"}
+    findings = list(pl.launch(built, grid, block, *built.arguments(**arrays, **extra), shared=shared, **how).findings)
     if "partial" in names:
         merge = kernels.get("decode_reduce").build(head_dim=dim, dtype=dtype)
         grid, block, shared = merge.launch_shape(batch, *HEADS, splits)
         args = merge.arguments(partial=partial, o=o, lse=lse)
-        findings += pl.launch(merge, grid, block, *args, shared=shared, device=device, checks="all").findings
+        findings += pl.launch(merge, grid, block, *args, shared=shared, **how).findings
     assert findings == []
     for b, n in enumerate(lengths):
         wanted, sums = expected(q[b][:, None], k[b, :, :n], v[b, :, :n], 0.3, mods, np.array([n - 1]), b)
@@ -198,7 +202,7 @@ def decode(name, given, lengths, splits=1, dtype=None, device="cpu", **build):
 @pytest.mark.sweep(4)
 @pytest.mark.parametrize(("name", "each", "lengths"), sampled(DECODE, [(37, 90, 0, 1), (300, 5)], 11))
 def test_decode(name, each, lengths):
-    decode(name, VARIANTS[each], lengths, **({"splits": 3} if name in ("decode_split", "decode_gqa") else {}))
+    decode(name, VARIANTS[each], lengths, 3 if name in SPLITTING else 1)
 
 
 @pytest.mark.slow
@@ -207,16 +211,9 @@ def test_decode(name, each, lengths):
     ("name", "dtype"), [(n, d) for n in DECODE for d in kernels.get(n).parameters["dtype"].choices]
 )
 def test_decode_at_a_spread_of_lengths(name, dtype, each):
-    for splits in (1, 4) if name in ("decode_split", "decode_gqa") else (1,):
-        decode(name, VARIANTS[each], LENGTHS[::3], splits, dtype)
-        decode(name, VARIANTS[each], LENGTHS[2::3], splits, dtype)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("each", VARIANTS)
-@pytest.mark.parametrize("build", [{}, {"cache": "paged"}, {"splits": 2, "cache": "paged"}], ids=str)
-def test_decode_of_groups(each, build):
-    decode("decode_gqa", VARIANTS[each], (37, 90, 0, 1), **build)
+    for splits, more in [(1, {}), (4, {}), (2, {"cache": "paged"})][: 3 if name in SPLITTING else 1]:
+        for lengths in (LENGTHS[::3], LENGTHS[2::3], (37, 90, 0, 1)):
+            decode(name, VARIANTS[each], lengths, splits, dtype, tier="quick", **more)
 
 
 def test_functions_of_the_same_text_share_a_build():
@@ -255,13 +252,18 @@ WRONG = [
     ({"mask_mod": length}, "length also takes ids\n  write:  ids=array"),
     ({"mask_mod": length, "ids": np.zeros(5, int)}, "index 0 goes from 0 to 8, and `ids` has 5 elements there"),
     ({"mask_mod": length, "ids": np.full(9, 2**40)}, "whole numbers are s32 in a kernel"),
-    ({"mask_mod": length, "ids": "abc"}, "ids should be an array or a number, real or whole, not 'abc'"),
+    (
+        {"mask_mod": length, "ids": [[1], [1, 2]]},
+        "ids should be an array or a number, real or whole, not [[1], [1, 2]]",
+    ),
     ({"mask_mod": np.tril(np.ones((4, 4)))}, "a mod is a function, got array"),
     ({"sinks": np.zeros(3)}, "sinks should have shape [4], one per head, not [3]"),
     ({"slopes": SLOPES}, "slopes: no mod takes this argument"),
     ({"sinks": [0.0, math.nan, 1.0, 2.0]}, "sinks should be real numbers below infinity, not [0.0, nan, 1.0, 2.0]"),
     ({"mask_mod": length, "ids": np.zeros(0, int)}, "index 0 goes from 0 to 8, and `ids` has 0 elements there"),
     ({"mask_mod": lambda b, h, q_idx, kv_idx, n: kv_idx % n == 0, "n": 0}, "this divides by n, which is 0"),
+    ({"mask_mod": lambda b, h, q_idx, kv_idx: q_idx % kv_idx == 0}, "this divides by kv_idx, which goes from 0 to 8"),
+    ({"score_mod": variants.alibi}, "alibi makes a variant; it is not one\n  write:  variants.alibi(slopes)"),
     ({"mask_mod": lambda b, h, q_idx, kv_idx: kv_idx * 10**9 < 5}, "`kv_idx * 10**9` goes from 0 to 8000000000; whole"),
     (
         {"mask_mod": lambda b, h, q_idx, kv_idx, t, t_1: t[h, kv_idx] > t_1, "t": np.ones((4, 9)), "t_1": 2},

@@ -38,20 +38,6 @@ def test_unknown_kernel():
     assert str(caught.value) == f"there is no kernel 'tilde'; did you mean tiled?; choose from {listed}"
 
 
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("dtype", ["f32", "f64"])
-@pytest.mark.parametrize("name", ["scalar", "tiled"])
-def test_entry_name_and_parameters(name, dtype, causal):
-    built = kernels.get(name).build(head_dim=48, dtype=dtype, causal=causal)
-    assert built.name == f"{name}_{dtype}_d48" + ("_causal" if causal else "")
-    (entry,) = built.module.kernels
-    assert entry.name == built.name
-    assert [v.type for v in entry.params] == ["u64"] * 5 + ["u32"] * 5 + [dtype]
-    probed = kernels.get(name).build(head_dim=48, dtype=dtype, causal=causal, probes=True)
-    assert [v.name for v in probed.module.kernels[0].params][11:] == ["slots", "probe"]
-    assert str(built.module) == built.ptx
-
-
 @pytest.mark.parametrize(
     ("name", "given", "message"),
     [

@@ -22,7 +22,7 @@ WRONG = (
     ("def f(score, b, h, q_idx, kv_idx)\n    return score", "expected ':'", "def near(score, b, h, q_idx, kv_idx):"),
     (
         "def f(score, b, h, q_idx, kv_idx):\n    if kv_idx > q_idx:\n        return 0\n    return score",
-        "`if` is evaluated when the function is traced",
+        "`if` is evaluated when the kernel is built",
         "return np.where(kv_idx > q_idx, 0, score)",
     ),
     ("def f(b, h, q_idx, kv_idx):\n    while True:\n        pass", "1000 turns at most", "for n in range(4):"),
