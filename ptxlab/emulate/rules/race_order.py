@@ -321,6 +321,7 @@ def strong(launch: Launch, block: Block, warp: u32, code: u32, mask: u32, addres
 
 @rule
 def passed_arrive(block: Block, warp: u32, barrier: u32) -> None:
+    advance(block.knew.row(barrier), known(block, warp))
     block.whole[warp] = tick(block)
     block.came[barrier, warp] = block.whole[warp]
     block.syncs = 1

@@ -179,7 +179,8 @@ class Block(Record):
     heard: Array[u32] = array(32)  # of each warp, and of those it is ordered after: up to when, by the clock of the
     # launch, what other blocks released comes before what it does next
     heard_soon: Array[u32] = array(32)  # the same once it has executed a fence
-    came: Array[u32] = array(BARRIERS, 32, align=64)  # [barrier, warp]: when the warp arrived and went on
+    came: Array[u32] = array(BARRIERS, 32, align=64)  # [barrier, warp]: when the warp arrived and went on, and behind
+    knew: Array[u32] = array(BARRIERS, 32, align=64)  # it what all these were `known` to come after when they arrived
     sync: Array[u32] = array(32, 32, align=64)  # [w, v]: w comes after what v did before this time
     whole: Array[u32] = array(32)  # of each warp: what all its lanes did before this time has been released
     partial_releases: Array[u32] = array(32, align=64)  # of each warp how often some of its lanes released something
@@ -336,7 +337,7 @@ def started(block: Block, linear: u64) -> None:
         fill_bytes(block.acquired.row(0), 0, 32 * words)
         fill_bytes(block.seen.row(0), 0, 32 * words)
     if block.syncs != 0:
-        fill_bytes(block.came.row(0), 0, 16 * 128)
+        fill_bytes(block.came.row(0), 0, 2 * 16 * 128)
         fill_bytes(block.sync.row(0), 0, 32 * words)
         fill_bytes(block.landed.row(0), 0, 32 * words)
         fill_bytes(block.subsets.row(0), 0, 16 * words)
