@@ -257,13 +257,12 @@ def publish(launch: Launch, block: Block, warp: u32, code: u32, mask: u32, addre
     another block too, unless the scope is the block."""
     wide = launch.traits[code] & NARROW == 0
     ours = published(launch, block.now)
+    if not wide:
+        ours.narrow = code + 1
     if block.fences != FENCED:  # no warp has executed a fence, so that nothing is released
-        if not wide:
-            ours.narrow = code + 1
         return
     advance(ours.released, covered_by(block, warp, mask))
     if not wide:
-        ours.narrow = code + 1
         return
     released, fenced = covered(block, warp, True), block.fenced_wide[warp]
     if fenced != 0:  # its own lanes are covered without having synchronized

@@ -224,7 +224,7 @@ def cause(launch: Launch, block: Block, record: u64, access: u64) -> u64:
     acquired = theirs.reached_lanes[v] > time and released_after(theirs, record) <= block.heard[w]
     if acquired or ordered_in_cluster(block, record, w, True):
         return u64(SOME_LANES)
-    return u64(theirs.narrow) if theirs.released[v] > time else u64(0)
+    return u64(theirs.narrow if theirs.released[v] > time else block.narrow_wait)
 
 
 @rule(cold=True)

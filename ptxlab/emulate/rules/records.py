@@ -215,6 +215,7 @@ class Block(Record):
     updates: u64  # operations on mbarriers other than waits
     relaxed: u64  # code index + 1 of the last relaxed arrival at an mbarrier, and when it was
     relaxed_at: u64
+    narrow_wait: u64  # code index + 1 of the last wait of the scope .cta for what other blocks had released
     mbarriers: Pointer[u8]  # what is known of its mbarriers (`mbarrier_records.Mbarriers`)
     mates: Pointer[Mates] | None  # of a cluster of several blocks, or with a barrier of the cluster
     rank: u64
@@ -350,5 +351,5 @@ def started(block: Block, linear: u64) -> None:
         fill_bytes(block.product_waits, 0, words)
         fill_bytes(block.waited_up_to.row(0), 0, WAITS * words)
         fill_bytes(block.waited_at.row(0), 0, 2 * WAITS * words)
-    block.relaxed, block.relaxed_at = 0, 0
+    block.relaxed, block.relaxed_at, block.narrow_wait = 0, 0, 0
     block.copies, block.updates, block.fences, block.syncs, block.product_waited, block.counted = 0, 0, 0, 0, 0, 0

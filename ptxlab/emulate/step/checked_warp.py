@@ -291,9 +291,8 @@ class BlockChecks:
         for w in every:
             threads = min(LANES, self.checker.launch.threads - LANES * w.warp)
             began[w.warp], live[w.warp] = (1 << threads) - 1, mask_bits(w.live)
-        waiting = sum(1 << w.warp for w in warps)
-        records = self.checker.record, self.record
-        barrier_checks.opened(*records, barrier, waiting, Pointer(began), Pointer(live), counted, overfull)
+        at = self.checker.record, self.record, barrier, sum(1 << w.warp for w in warps)
+        barrier_checks.opened(*at, Pointer(began), Pointer(live), counted, overfull)
 
     def passed_arrive(self, barrier: int, warp: Warp) -> None:
         if self.checker.more:
