@@ -163,7 +163,7 @@ def order(block: Block, barrier: u32, waiting: u32, everyone: boolean, overfull:
     time, came = tick(block), load_lanes(block.came.row(barrier))
     if not overfull and waiting:
         share_peers(block, waiting | bits(came != 0), waiting)
-        share_heard(block, waiting)
+        share_heard(block, ALL_LANES if everyone else waiting | bits(came != 0), waiting)
     if overfull:
         block.simple = 0
     elif everyone and not any_of(came != 0):
