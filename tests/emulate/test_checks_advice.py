@@ -200,6 +200,20 @@ def test_advice_in_the_builder(repaired: bool, device: str) -> None:
     assert [f.message.partition("; ")[2][:37] for f in found] == ["write k.barrier() between the two, or"][repaired:]
 
 
+@pytest.mark.parametrize("other", [1, 2])
+def test_advice_in_the_builder_about_barriers_of_some_warps(other: int, device: str) -> None:
+    @kernel
+    def pairs(k: Builder) -> None:
+        with k.if_(k.tid.x < 64):
+            k.barrier(1, 64)
+        with k.if_(k.tid.x >= 64):
+            k.barrier(other, 64)
+
+    found = pl.launch(pairs, 1, 128, device=device, checks="synccheck").findings
+    assert all("a barrier of its own, as in k.barrier(2, 64), or" in f.message for f in found)
+    assert (found == []) is (other == 2)
+
+
 def test_a_pair_of_lines_is_one_finding_about_those_farthest_apart(device: str) -> None:
     """Lanes, warps and blocks race, in reads and writes."""
     kernel = pl.cuda("__global__ void k(int *x) {\nx[0] += 1;\n}")

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.rules.diverging import gather_up, spread
@@ -57,99 +56,3 @@ def test_lanes_that_differ_do_not_reconverge() -> None:
         for mask, same in ((0xFFFFFFFF, False), (0xFFFFFF7F, True), (0x80, True), (0x81, False)):
             assert gather_up(Pointer(state.copy()), table, number, mask, ALL) is same
             assert gather_up(Pointer(state.copy()), table, number, mask, ALL ^ 1 << k)
-
-
-STEPS = np.array([k % 16 * 4 - 8 for k in range(32)], np.int64)
-
-
-@pytest.mark.parametrize(("width", "signed", "scale", "base", "inner"), [
-    (4, 0, 1, 0xFFFFFFF0, None), (8, 0, 1, (1 << 64) - 20, None), (8, 0, 4, 1 << 40, 8), (8, 1, -12, 5, 0xFFFFFFF8),
-    (8, 0, 4, 1 << 40, 0xFFFFFFF8), (8, 1, 2, 7, 0x7FFFFFF0),
-])  # fmt: skip
-def test_affine_registers_are_spread_and_gathered(
-    width: int, signed: int, scale: int, base: int, inner: int | None
-) -> None:
-    """base + steps, or base + scale * extend(inner + steps) + beyond. Lanes that wrap around do not become scalars
-    again."""
-    beyond = np.array([0] * 32 if inner is None else [k // 16 * 100 - k for k in range(32)], np.int64)
-    row = np.zeros(1, ScalarRegister.dtype)
-    size, second = ScalarRegister.size, 0 if inner is None else 8
-    row[0] = 64, 0, width, 63, size, size + 256, second, signed, 0, 0, size + 512, scale % (1 << 64)
-    constants = [(scale * STEPS + beyond).view(np.uint8), STEPS.view(np.uint8), beyond.view(np.uint8)]
-    table = ScalarRegister.many(np.concatenate([row.view(np.uint8), *constants]))
-    sums = [(inner or 0) + int(step) for step in STEPS]
-    if inner is not None:
-        sums = [s % (1 << 32) - (signed and s % (1 << 32) >> 31) * (1 << 32) for s in sums]
-    expected = [(base + scale * s + int(b)) % (1 << 8 * width) for s, b in zip(sums, beyond, strict=True)]
-    wraps = [s - sums[0] for s in sums] != (STEPS - STEPS[0]).tolist()
-    state = np.zeros(64 + 32 * width, np.uint8)
-    state[:8], state[8:16] = (np.array([n], np.uint64).view(np.uint8) for n in (base, inner or 0))
-    lanes = state[64:].view(f"u{width}")
-    spread(Pointer(state), table, 1)
-    assert lanes.tolist() == expected
-    for mask, changed in ((0xFFFFFFFF, -1), (0xFFFF0000, -1), (0xFFFFFFFF, 9), (0xFFFFFDFF, 9)):
-        state[64:] = np.array(expected, f"u{width}").view(np.uint8)
-        lanes[changed] += changed >= 0
-        there = [s - t for k, (s, t) in enumerate(zip(sums, STEPS.tolist(), strict=True)) if mask >> k & 1]
-        fine = len(set(there)) == 1 and (changed < 0 or not mask >> changed & 1)
-        assert gather_up(Pointer(state), table, 1, mask, ALL) is fine
-        if fine:
-            spread(Pointer(state), table, 1)
-            assert [n for k, n in enumerate(lanes.tolist()) if mask >> k & 1] == [
-                n for k, n in enumerate(expected) if mask >> k & 1
-            ]
-    assert wraps is (inner in (0xFFFFFFF8, 0x7FFFFFF0) and not (inner == 0xFFFFFFF8 and signed))
-
-
-HALVES, ROW = [k // 16 for k in range(32)], list(range(32))
-
-
-@pytest.mark.parametrize("times", [HALVES, ROW])
-@pytest.mark.parametrize(("width", "signed", "scale", "base", "inner", "stride"), [
-    (4, 0, 1, 0xFFFFFFF0, None, 100), (4, 0, 1, 7, None, 0x80000001), (8, 0, 1, (1 << 64) - 20, None, 1 << 40),
-    (8, 0, 1, 5, None, (1 << 64) - 3), (8, 0, 4, 1 << 40, 8, 6), (8, 1, 4, 1 << 40, 5, 0xFFFFFFF6),
-    (8, 1, -12, 5, 0xFFFFFF00, 100), (8, 1, -12, 5, 1000, 0xFFFFFFF6), (8, 0, 4, 1 << 40, 8, 0xFFFFFFF0),
-    (8, 1, 4, 0, 0x7FFFFFF0, 9), (8, 0, 4, 0, 0xFFFFFFF0, 9), (8, 1, 4, 0, 0, 0x08000001),
-])  # fmt: skip
-def test_registers_with_a_stride_are_spread_and_gathered(
-    width: int, signed: int, scale: int, base: int, inner: int | None, stride: int, times: list[int]
-) -> None:
-    """base + steps + times * stride, or base + scale * extend(inner + steps + times * stride) + beyond."""
-    beyond = np.array([0] * 32 if inner is None else [5 * k for k in range(32)], np.int64)
-    row = np.zeros(1, ScalarRegister.dtype)
-    size, second = ScalarRegister.size, 0 if inner is None else 8
-    ats = size, size + 256, second, signed, size + 512, 16
-    row[0] = 64, 0, width, 63, *ats, size + 768, scale % (1 << 64)
-    apart = scale * STEPS + beyond
-    constants = [part.view(np.uint8) for part in (apart, STEPS, np.array(times, np.int64), beyond)]
-    table = ScalarRegister.many(np.concatenate([row.view(np.uint8), *constants]))
-    near = stride - (1 << 32) if inner is not None and stride >> 31 else stride
-    exact = [(inner or 0) + int(step) + n * near for step, n in zip(STEPS, times, strict=True)]
-    sums = exact
-    if inner is not None:
-        sums = [s % (1 << 32) - (signed and s % (1 << 32) >> 31) * (1 << 32) for s in exact]
-    expected = [(base + scale * s + int(b)) % (1 << 8 * width) for s, b in zip(sums, beyond, strict=True)]
-    state = np.zeros(64 + 32 * width, np.uint8)
-    for at, n in ((0, base), (8, inner or 0), (16, stride)):
-        state[at : at + 8] = np.array([n], np.uint64).view(np.uint8)
-    lanes = state[64:].view(f"u{width}")
-    spread(Pointer(state), table, 1)
-    assert lanes.tolist() == expected
-    for mask in (0xFFFFFFFF, 0xFFFF0000, 0x80000000, 0x00018000, 0x00000FF0):
-        for keeps, changed in ((True, -1), (False, -1), (True, 16), (False, 31)):
-            state[64:] = np.array(expected, f"u{width}").view(np.uint8)
-            lanes[changed] += changed >= 0
-            for at, n in ((0, base), (8, inner or 0), (16, stride)):  # lost, or as they were
-                state[at : at + 8] = np.array([n * keeps], np.uint64).view(np.uint8)
-            before = lanes.tolist()
-            apart = {s - e for k, (s, e) in enumerate(zip(sums, exact, strict=True)) if mask >> k & 1}
-            whole = changed < 0 or not mask >> changed & 1
-            found = gather_up(Pointer(state), table, 1, mask, ALL)
-            assert found or not whole or (len(apart) > 1 and not keeps)
-            if found:  # and never otherwise than the lanes are
-                spread(Pointer(state), table, 1)
-                assert [n for k, n in enumerate(lanes.tolist()) if mask >> k & 1] == [
-                    n for k, n in enumerate(before) if mask >> k & 1
-                ]
-            else:
-                assert whole or mask != 1 << changed

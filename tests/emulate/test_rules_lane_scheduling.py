@@ -55,13 +55,6 @@ def test_a_turn_ends_when_its_lane_waits() -> None:
     assert warp.turns.left == 0
 
 
-def test_no_lane_is_passed_over_in_a_converged_warp() -> None:
-    warp, ready = at(p6=3)
-    warp.turns.rounds = PATIENCE
-    assert choose(warp, ready) == 3
-    assert (warp.turns.left, warp.turns.rounds) == (0, 0)
-
-
 def test_lanes_that_have_synchronized_go_before_all_others_and_take_no_turn() -> None:
     warp, ready = at(p6=1, p15=2, p13=4, p18=8)
     warp.turns.rounds, warp.synced = PATIENCE, 0b110
@@ -72,14 +65,6 @@ def test_lanes_that_have_synchronized_go_before_all_others_and_take_no_turn() ->
     warp.synced = 0
     assert (warp.turns.left, warp.turns.rounds) == (0, PATIENCE)
     assert choose(warp, ready) == 2
-
-
-def test_all_is_forgotten_when_the_warp_has_reconverged() -> None:
-    warp, ready = at(p6=0xFF)
-    warp.live = ready
-    warp.turns.rounds, warp.turns.left, warp.turns.lane = 12, 3, 5
-    assert choose(warp, ready) == 0xFF
-    assert (warp.turns.rounds, warp.turns.left, warp.turns.lane) == (0, 0, 0)
 
 
 @pytest.mark.parametrize(

@@ -190,3 +190,18 @@ bug("the last block's ticket is taken without any fence", "RAW", blocks=2, body=
     + membar.gl;
     bar.sync 0;
 """ + LAST)
+bug("another block's flag, seen by a warp that no barrier joins", "RAW", blocks=2, threads=96, body="""
+    @!%p5 bra SEES;
+    st.global.u32 [%rd11+64], %r1; //2
+    bar.sync 0;
+    @%p1 st.release.gpu.global.u32 [%rd2], 77;
+    bra END;
+SEES: @!%p2 bra OTHERS;
+POLL: ld.acquire.gpu.global.u32 %r6, [%rd2]; setp.ne.u32 %p7, %r6, 77; @%p7 bra POLL;
+    + bar.sync 3, 96;
+    bra END;
+OTHERS: bar.sync 2, 64; bar.sync 2, 64;
+    + bar.sync 3, 96;
+    ld.global.u32 %r7, [%rd11+64]; //1
+    st.shared.u32 [%r10], %r7;
+END:""")

@@ -191,6 +191,30 @@ MISSED.add("the stride of a tile that threads have stored", "wgmma descriptor", 
     {COMMIT}
     {DONE}
 {RESULT}""")
+OTHER = f"{PRODUCT.replace('%rd21', '%rd22')} {COMMIT} {DONE} "
+MISSED.add("a tile is read, then another one seventeen times", "wgmma in flight", threads=192, target="sm_90a",
+    before=f".shared .u32 flag; {TILE}", body=TILES + f"""
+    add.u64 %rd22, %rd21, 16; mov.u32 %r32, flag; setp.ge.u32 %p2, %r1, 128; setp.eq.u32 %p6, %r1, 128;
+    @%p1 st.shared.u32 [%r32], 0;
+    @%p2 bra FULL;
+{FILLED}
+    @%p8 st.shared.v4.b32 [%r31+2304], {{%r30, %r30, %r30, %r30}};
+    {FENCE}
+FULL: bar.sync 0;
+    @%p2 bra OVER;
+    wgmma.fence.sync.aligned;
+    {PRODUCT} {COMMIT}
+    - bar.arrive 1, 192;
+    {DONE}
+    + bar.arrive 1, 192;
+    {OTHER * 17}
+    @%p1 st.relaxed.cta.shared.u32 [%r32], 1;
+    bra END;
+OVER: ld.relaxed.cta.shared.u32 %r33, [%r32]; setp.ne.u32 %p7, %r33, 1;
+    bar.red.or.pred %p7, 2, 64, %p7; @%p7 bra OVER;
+    bar.sync 1, 192;
+    @%p6 st.shared.u32 [%r20+2048], 0;
+END:""")
 
 UNWRITTEN = Planted("missed value", "initcheck", out="out")
 UNWRITTEN.add("bits cleared where nothing was written", "uninitialised read", body="""

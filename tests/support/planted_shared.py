@@ -142,6 +142,19 @@ CONSUMER: bar.sync 1, 64;
     ld.shared.u32 %r6, [%r12]; //1
     st.global.u32 [%rd3], %r6;
 END:""")
+for name, lines in {
+    "behind its bar.arrive": "- bar.arrive 1, 96;\n    {}\n    bar.warp.sync -1;\n    + bar.arrive 1, 96;",
+    "before it exits": "{}\n    + bar.arrive 1, 96;",
+}.items():
+    bug(f"what a warp stores {name}, for two that meet later", "RAW", threads=96, body=f"""
+    setp.ge.u32 %p2, %r1, 32; @%p2 bra READ;
+    {lines.format("st.shared.u32 [%r10], 5; //2")}
+    bra END;
+READ: bar.sync 2, 64; bar.sync 2, 64;
+    {"" if "exits" not in name else "+ "}bar.sync 1, 96;
+    ld.shared.u32 %r6, [tile]; //1
+    st.global.u32 [%rd3], %r6;
+END:""")
 bug("the next round overwrites what is being read", "WAR", body="""
     mov.u32 %r7, 0;
 ROUND: add.u32 %r8, %r1, %r7;

@@ -79,17 +79,16 @@ def opened(
     waiting: u32,
     began: Pointer[u32],
     live: Pointer[u32],
-    everyone: boolean,
+    counted: boolean,
     overfull: boolean,
 ) -> None:
-    """A barrier completes and releases the warps of `waiting`. For each warp of the block: the lanes that it `began`
-    with, and those still `live`. everyone: no other warp has live lanes; overfull: more have arrived than it counts."""
-    count = block.expected[barrier]
+    """A barrier completes and releases the warps of `waiting`. For each warp: the lanes that it `began` with, and those
+    `live`. counted: it has a thread count, and waits for no warp to exit; overfull: more have arrived than that."""
     block.expected[barrier] = 0
     if launch.synccheck:
-        if count > 1 or block.counted >> barrier & 1 != 0:
+        if counted or block.counted >> barrier & 1 != 0:
             after_phase_before(launch, block, barrier, waiting)
-            phase_over(block, barrier, waiting, count > 1)
+            phase_over(block, barrier, waiting, counted)
         for warp in lanes_of(waiting):
             exited = began[warp] & ~live[warp]
             if exited and block.bar_code[warp]:
@@ -97,6 +96,7 @@ def opened(
                 access = access_of(block, warp, block.bar_code[warp] - 1) | first(live[warp])
                 note(launch, block, EXITED, access, 0, NOWHERE, u64(first(exited)))
         same_instruction(launch, block, waiting, live)
+    everyone = waiting == bits(load_lanes(began if counted else live) != 0)
     order(block, barrier, waiting, everyone, overfull)
 
 
@@ -160,25 +160,23 @@ def same_instruction(launch: Launch, block: Block, waiting: u32, live: Pointer[u
 def order(block: Block, barrier: u32, waiting: u32, everyone: boolean, overfull: boolean) -> None:
     """A barrier has released the warps of `waiting`: each is now ordered after all that the arrived warps were ordered
     after. Where more have arrived than it counts, no warp has waited for all the others."""
-    time = tick(block)
-    arrived = block.came.row(barrier)
-    came = load_lanes(arrived)
+    time, came = tick(block), load_lanes(block.came.row(barrier))
     if not overfull and waiting:
         share_peers(block, waiting | bits(came != 0), waiting)
-        share_heard(block, waiting)
+        share_heard(block, ALL_LANES if everyone else waiting | bits(came != 0), waiting)
     if overfull:
         block.simple = 0
     elif everyone and not any_of(came != 0):
         block.full = block.now
     else:
         block.simple, block.syncs = 0, 1
-        came = select(lanes(waiting), time, came)
-        after = came
-        for warp in lanes_of(bits(came != 0)):
+        after = maximum(select(lanes(waiting), time, came), load_lanes(block.knew.row(barrier)))
+        for warp in lanes_of(waiting):
             after = maximum(after, known(block, warp))
         for warp in lanes_of(waiting):
             advance(block.sync.row(warp), after)
-        store_lanes(arrived, came ^ came)
+        fill_bytes(block.came.row(barrier), 0, 128)
+        fill_bytes(block.knew.row(barrier), 0, 128)
 
 
 @rule

@@ -101,9 +101,8 @@ def _party(program: Program, launch: Launch, line: int, block: tuple[int, int, i
 
 def _did(code: Code) -> str:
     form = code.form
-    size = 0
-    if form.type in types.WIDTH:
-        size = types.width(form.type) // 8 * (int(form.vec[1:]) if form.vec else 1)
+    elements = int(form.vec[1:]) if form.vec else 1
+    size = types.width(form.type) // 8 * elements if form.type in types.WIDTH else 0
     counted = f"{size} byte{'' if size == 1 else 's'}"
     if code.properties.group is AsyncGroup.CP_ASYNC and code.action is not Action.COPIES_ARRIVE:
         return "copies asynchronously"

@@ -391,7 +391,9 @@ def learned(launch: Launch, block: Block, access: u64, one: Mbarrier, relaxed: b
     advance(block.landed.row(warp), load_lanes(one.landed))
     for rank in lanes_of(one.far):
         known, peers = one.far_known + WARPS_PER_BLOCK * rank, block.peers
-        if peers is not None and traits_of(launch, access) & NARROW == 0:
+        if traits_of(launch, access) & NARROW != 0:
+            block.narrow_wait = (access >> records.CODE & LAST_CODE) + 1
+        elif peers is not None:
             advance(peers + (warp * RANKS + rank) * WARPS_PER_BLOCK, load_lanes(known))
 
 

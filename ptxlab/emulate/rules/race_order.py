@@ -257,13 +257,12 @@ def publish(launch: Launch, block: Block, warp: u32, code: u32, mask: u32, addre
     another block too, unless the scope is the block."""
     wide = launch.traits[code] & NARROW == 0
     ours = published(launch, block.now)
+    if not wide:
+        ours.narrow = code + 1
     if block.fences != FENCED:  # no warp has executed a fence, so that nothing is released
-        if not wide:
-            ours.narrow = code + 1
         return
     advance(ours.released, covered_by(block, warp, mask))
     if not wide:
-        ours.narrow = code + 1
         return
     released, fenced = covered(block, warp, True), block.fenced_wide[warp]
     if fenced != 0:  # its own lanes are covered without having synchronized
@@ -321,6 +320,7 @@ def strong(launch: Launch, block: Block, warp: u32, code: u32, mask: u32, addres
 
 @rule
 def passed_arrive(block: Block, warp: u32, barrier: u32) -> None:
+    advance(block.knew.row(barrier), known(block, warp))
     block.whole[warp] = tick(block)
     block.came[barrier, warp] = block.whole[warp]
     block.syncs = 1
@@ -337,12 +337,13 @@ def release(block: Block, warp: u32, mask: u32) -> lanes_u32:
 
 
 @rule
-def share_heard(block: Block, waiting: u32) -> None:
-    """Warps have waited for others of the block: they come after all that these have heard of other blocks."""
+def share_heard(block: Block, came: u32, waiting: u32) -> None:
+    """Warps have waited for those of `came`: they come after all that these have heard of other blocks."""
     if block.fences != 0:
-        heard, soon = load_lanes(block.heard), load_lanes(block.heard_soon)
-        store_lanes(block.heard, select(lanes(waiting), LATEST - least(LATEST - heard), heard))
-        store_lanes(block.heard_soon, select(lanes(waiting), LATEST - least(LATEST - soon), soon))
+        heard, soon, theirs = load_lanes(block.heard), load_lanes(block.heard_soon), lanes(came)
+        store_lanes(block.heard, select(lanes(waiting), LATEST - least(select(theirs, LATEST - heard, LATEST)), heard))
+        soon = select(lanes(waiting), LATEST - least(select(theirs, LATEST - soon, LATEST)), soon)
+        store_lanes(block.heard_soon, soon)
 
 
 @rule
@@ -350,7 +351,7 @@ def learn(block: Block, warp: u32, known: lanes_u32) -> None:
     """A warp has waited for arrivals, and is ordered after what they released."""
     block.simple, block.syncs = 0, 1
     advance(block.sync.row(warp), known)
-    share_heard(block, u32(1) << warp)
+    share_heard(block, ALL_LANES, u32(1) << warp)
 
 
 # -- what orders the threads of a cluster -----------------------------------------------------------------------------
@@ -380,7 +381,7 @@ def cluster_waited(block: Block, warp: u32) -> None:
     if block.phases[warp] == 0:
         block.entered[warp] = u32(block.now >> TIME & LAST_TIME)
     block.phases[warp] += 1
-    share_heard(block, u32(1) << warp)
+    share_heard(block, ALL_LANES, u32(1) << warp)
 
 
 @rule

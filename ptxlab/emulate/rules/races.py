@@ -218,13 +218,11 @@ def cause(launch: Launch, block: Block, record: u64, access: u64) -> u64:
     if (record & access) >> STRONG & 1 != 0:
         return ((access if traits_of(launch, access) & NARROW != 0 else record) >> CODE & LAST_CODE) + 1
     if reached(theirs, record):
-        if released_after(theirs, record) <= ours.seen:
-            return u64(ours.unordered)
-        return u64(ours.narrow)
+        return u64(ours.unordered if released_after(theirs, record) <= ours.seen else ours.narrow)
     acquired = theirs.reached_lanes[v] > time and released_after(theirs, record) <= block.heard[w]
     if acquired or ordered_in_cluster(block, record, w, True):
         return u64(SOME_LANES)
-    return u64(theirs.narrow) if theirs.released[v] > time else u64(0)
+    return u64(theirs.narrow if theirs.released[v] > time else block.narrow_wait)
 
 
 @rule(cold=True)

@@ -179,7 +179,8 @@ class Block(Record):
     heard: Array[u32] = array(32)  # of each warp, and of those it is ordered after: up to when, by the clock of the
     # launch, what other blocks released comes before what it does next
     heard_soon: Array[u32] = array(32)  # the same once it has executed a fence
-    came: Array[u32] = array(BARRIERS, 32, align=64)  # [barrier, warp]: when the warp arrived and went on
+    came: Array[u32] = array(BARRIERS, 32, align=64)  # [barrier, warp]: when the warp arrived and went on, and behind
+    knew: Array[u32] = array(BARRIERS, 32, align=64)  # it what all these were `known` to come after when they arrived
     sync: Array[u32] = array(32, 32, align=64)  # [w, v]: w comes after what v did before this time
     whole: Array[u32] = array(32)  # of each warp: what all its lanes did before this time has been released
     partial_releases: Array[u32] = array(32, align=64)  # of each warp how often some of its lanes released something
@@ -214,6 +215,7 @@ class Block(Record):
     updates: u64  # operations on mbarriers other than waits
     relaxed: u64  # code index + 1 of the last relaxed arrival at an mbarrier, and when it was
     relaxed_at: u64
+    narrow_wait: u64  # code index + 1 of the last wait of the scope .cta for what other blocks had released
     mbarriers: Pointer[u8]  # what is known of its mbarriers (`mbarrier_records.Mbarriers`)
     mates: Pointer[Mates] | None  # of a cluster of several blocks, or with a barrier of the cluster
     rank: u64
@@ -336,7 +338,7 @@ def started(block: Block, linear: u64) -> None:
         fill_bytes(block.acquired.row(0), 0, 32 * words)
         fill_bytes(block.seen.row(0), 0, 32 * words)
     if block.syncs != 0:
-        fill_bytes(block.came.row(0), 0, 16 * 128)
+        fill_bytes(block.came.row(0), 0, 2 * 16 * 128)
         fill_bytes(block.sync.row(0), 0, 32 * words)
         fill_bytes(block.landed.row(0), 0, 32 * words)
         fill_bytes(block.subsets.row(0), 0, 16 * words)
@@ -349,5 +351,5 @@ def started(block: Block, linear: u64) -> None:
         fill_bytes(block.product_waits, 0, words)
         fill_bytes(block.waited_up_to.row(0), 0, WAITS * words)
         fill_bytes(block.waited_at.row(0), 0, 2 * WAITS * words)
-    block.relaxed, block.relaxed_at = 0, 0
+    block.relaxed, block.relaxed_at, block.narrow_wait = 0, 0, 0
     block.copies, block.updates, block.fences, block.syncs, block.product_waited, block.counted = 0, 0, 0, 0, 0, 0

@@ -23,17 +23,22 @@ _WRITE: dict[str, tuple[str, ...]] = {
     "block_fence": ("fence.acq_rel.cta;", "", "__threadfence_block();", "cuda.threadfence_block()"),
     "device_atomic": ("", 'scope="gpu"', "the atomic without _block, or thread_scope_device", "", 'scope="gpu"'),
     "some_warps": ("bar.sync 1, 64;", "k.barrier(1, 64)"),
+    "other_warps": ("bar.sync 2, 64;", "k.barrier(2, 64)"),
     "proxy_fence": ("fence.proxy.async;", "", "cuda::ptx::fence_proxy_async();"),
-    "bulk_commit": ("cp.async.bulk.commit_group", "", "cuda::ptx::cp_async_bulk_commit_group()"),
-    "bulk_read": ("wait_group.read", "", "cp_async_bulk_wait_group_read(cuda::ptx::n32_t<0>{})"),
-    "bulk_wait": ("wait_group (without .read)", "", "cp_async_bulk_wait_group(cuda::ptx::n32_t<0>{}), not _read"),
+    "bulk_commit": ("cp.async.bulk.commit_group", 'k.op("cp.async.bulk.commit_group")',
+                    "cuda::ptx::cp_async_bulk_commit_group()"),
+    "bulk_read": ("wait_group.read", 'k.op("cp.async.bulk.wait_group.read", 0)',
+                  "cp_async_bulk_wait_group_read(cuda::ptx::n32_t<0>{})"),
+    "bulk_wait": ("wait_group (without .read)", 'k.op("cp.async.bulk.wait_group", 0)',
+                  "cp_async_bulk_wait_group(cuda::ptx::n32_t<0>{}), not _read"),
     "bulk_arrival": ("a wait for the mbarrier", "", "a wait for the mbarrier (the cuda::barrier)"),
-    "copy_wait": ("cp.async.wait_group or wait_all", "", "__pipeline_wait_prior(0) or pipe.consumer_wait()"),
+    "copy_wait": ("cp.async.wait_group or wait_all", 'k.op("cp.async.wait_all")',
+                  "__pipeline_wait_prior(0) or pipe.consumer_wait()"),
     "product_fence": ("wgmma.fence.sync.aligned;",),
     "product_wait": ("wgmma.wait_group.sync.aligned 0;",),
     "commit": ("wgmma.commit_group.sync.aligned;",),
     "whole_warp": ("31", "31", "the width 32 (warpSize)", "the width 32"),
-}
+}  # fmt: skip
 """What to write, by language. One without a word of its own writes PTX: CUDA C++ as `asm`, the builder as `k.op`."""
 _ATOMICS = {
     Action.ADD: "add", Action.SUBTRACT: "add", Action.MULTIPLY_ADD: "add", Action.MINIMUM: "min",

@@ -307,7 +307,7 @@ def try_to_open(context: Context, cta: Cta, barrier: u32) -> boolean:
     if total < wanted or (came == 0 and given == 0):
         return False
     if context.checked:
-        notify_checks(context, cta, barrier, came == alive, total > wanted)
+        notify_checks(context, cta, barrier, given != 0, total > wanted)
     for k in range(context.warps):
         warp = warp_of(context, cta, k)
         if waits_whole(warp, barrier):
@@ -325,8 +325,8 @@ def waits_whole(warp: Warp, barrier: u32) -> boolean:
 
 
 @rule
-def notify_checks(context: Context, cta: Cta, barrier: u32, everyone: boolean, overfull: boolean) -> None:
-    """A barrier completes, for all live warps if `everyone`; more have arrived than it waits for if `overfull`."""
+def notify_checks(context: Context, cta: Cta, barrier: u32, counted: boolean, overfull: boolean) -> None:
+    """A barrier completes, with a thread count if `counted`; more have arrived than it waits for if `overfull`."""
     launch, block = context.check.cast(Launch)[0], cta.checks.cast(Block)[0]
     if not (launch.synccheck or launch.racecheck):
         return
@@ -339,4 +339,4 @@ def notify_checks(context: Context, cta: Cta, barrier: u32, everyone: boolean, o
         live[k] = warp.live
         if waits_whole(warp, barrier):
             waiting |= u32(1 << u32(k))
-    barrier_checks.opened(launch, block, barrier, waiting, began, live, everyone, overfull)
+    barrier_checks.opened(launch, block, barrier, waiting, began, live, counted, overfull)

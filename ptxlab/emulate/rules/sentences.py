@@ -91,12 +91,12 @@ _SENTENCES = {
     MISSED: (
         "a thread may miss a phase: nothing makes it pass this wait before the arrivals of the next phase, and if that "
         "is over first, the wait does not end; let each warp that waits arrive itself, or write a barrier of them "
-        "(bar.sync 1, 128;) between the wait and the arrival of one of them"
+        "({some_warps}) between the wait and the arrival of one of them"
     ),
     SHARED_BARRIER: (
         "two groups of warps use barrier {note.value}, and nothing makes this warp arrive after the other has, so both "
-        "may arrive in one phase; give each group a barrier of its own (bar.sync 2, 64;), or make one of them wait "
-        "for the other first"
+        "may arrive in one phase; give each group a barrier of its own, as in {other_warps}, or make one of them "
+        "wait for the other first"
     ),
     BAD_BYTES: "the bytes that a phase waits for are outside the range of an mbarrier, -1048575 to 1048575",
     TILE_UNORDERED: (
@@ -114,7 +114,7 @@ _SENTENCES = {
     ),
     MAY_NOT_HAVE_BEGUN: (
         "a thread accesses shared memory of a block of the cluster that may not have begun, and nothing makes it wait; "
-        "write barrier.cluster.arrive; barrier.cluster.wait; before the access, in all blocks"
+        "write {cluster} before the access, in all blocks"
     ),
     INVALID_BEFORE_COPY: "an mbarrier is made invalid while a bulk copy that reports to it is in flight",
     TOO_FEW_BYTES: (
@@ -150,10 +150,8 @@ def sentence(
             "from which the address was computed"
         )
     if kind == UNINITIALISED:
-        used = ""
-        if other is not None:
-            stored = "stores it" if other.action is Action.STORE else "uses it"
-            used = f", and {program.place(other.line)} {stored}"
+        does = "stores it" if other is not None and other.action is Action.STORE else "uses it"
+        used = "" if other is None else f", and {program.place(other.line)} {does}"
         return f"a thread reads {memory} that has not been written{used}"
     if kind == NO_VALUE:
         return f"a thread uses register {_without_value(program, note.value)}"
@@ -163,8 +161,7 @@ def sentence(
         also = f" (also {', '.join(more)})" if more else ""
         return f"{name} hazard in {memory}{also}: {_hazard(program, launch, note, code, other, more)}"
     if kind == COUNTS:
-        now, before = _two(note.value, SECOND)
-        said = [f"{n} threads" if n else "all threads" for n in (now, before)]
+        said = [f"{n} threads" if n else "all threads" for n in _two(note.value, SECOND)]
         return f"warps disagree on how many threads a barrier waits for: {said[0]} here, {said[1]} there"
     if kind == RANGE:
         source, last = _two(note.value, SECOND)
@@ -292,8 +289,7 @@ def _wait_for(copy: Code, there: bool, words: dict[str, str]) -> str:
     """What comes before an access to the memory of a bulk copy. there: in global memory."""
     if not _reads_shared(copy):
         return f"{words['bulk_arrival']} that counts its bytes"
-    wait = words["bulk_wait" if there else "bulk_read"]
-    return f"{words['bulk_commit']} and {wait}, in the thread that started it"
+    return f"{words['bulk_commit']} and {words['bulk_wait' if there else 'bulk_read']}, in the thread that started it"
 
 
 def _reads_shared(copy: Code) -> bool:
@@ -340,8 +336,7 @@ def _named(program: Program, writer: Code, product: Code) -> str:
     shared = set(writes(writer)) & {*writes(product), *reads(product)}
     if language(program, product) != CUDA or not shared:
         return ""
-    kinds = {"f32": "f", "f64": "d"}
-    letter = kinds.get(program.registers[min(shared)].type, "r")
+    letter = {"f32": "f", "f64": "d"}.get(program.registers[min(shared)].type, "r")
     return (
         f", and name each register of the product in the asm statements around it ('\"+{letter}\"(d[0])' and so on), "
         "or the compiler moves what touches them past these"

@@ -286,14 +286,13 @@ class BlockChecks:
 
     # -- barriers
 
-    def opened(self, barrier: int, warps: list[Warp], every: list[Warp], *, overfull: bool) -> None:
+    def opened(self, barrier: int, warps: list[Warp], every: list[Warp], *, counted: bool, overfull: bool) -> None:
         began, live = np.zeros(LANES, np.uint32), np.zeros(LANES, np.uint32)
         for w in every:
             threads = min(LANES, self.checker.launch.threads - LANES * w.warp)
             began[w.warp], live[w.warp] = (1 << threads) - 1, mask_bits(w.live)
-        waiting = sum(1 << w.warp for w in warps)
-        records, complete = (self.checker.record, self.record), len(warps) == sum(not w.done for w in every)
-        barrier_checks.opened(*records, barrier, waiting, Pointer(began), Pointer(live), complete, overfull)
+        at = self.checker.record, self.record, barrier, sum(1 << w.warp for w in warps)
+        barrier_checks.opened(*at, Pointer(began), Pointer(live), counted, overfull)
 
     def passed_arrive(self, barrier: int, warp: Warp) -> None:
         if self.checker.more:

@@ -184,7 +184,7 @@ class BlockRun:
                 continue
             result = _reduced([group for warp in warps for group in warp.others])
             if self.check is not None:
-                self.check.opened(barrier, warps, self.warps, overfull=self.pending[barrier] > wanted)
+                self.check.opened(barrier, warps, self.warps, counted=counted, overfull=self.pending[barrier] > wanted)
             del self.arrived[barrier], self.pending[barrier]
             for warp in warps:
                 self._release(warp, result)

@@ -1,6 +1,6 @@
 // Consumer does not hand the buffer back.
 // launch: 1 x 128
-// finds: RAW, WAR, barrier shared, deadlock
+// finds: RAW|WAR, barrier shared, deadlock
 extern "C" __global__ void k(int *out, int *x, int n) {
     __shared__ int s[64];
     int t = threadIdx.x;
