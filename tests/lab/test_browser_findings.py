@@ -76,7 +76,7 @@ def test_the_explorer_shows_a_race_at_its_lines_and_opens_the_debugger_there(lab
     page.click(f"{EXPLORER} .pl-findings .pl-button:has-text('Debug at ②')")
     page.wait_for_selector('.ptxlab-debugger[data-ready="0:0"]')
     assert page.inner_text(".ptxlab-debugger .pl-status").endswith(f"line {STORE}: st.shared.f32")
-    page.click(".ptxlab-below button:has-text('‹ Explorer')")
+    page.click(".pl-bar-below button:has-text('‹ Explorer')")
     before = settle(page, -1)
     chooser(page, "checks").select_option("memcheck")
     settle(page, before)

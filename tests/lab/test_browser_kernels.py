@@ -43,7 +43,7 @@ def test_a_cuda_kernel_shows_its_source_its_counters_and_what_it_changed(lab: An
     changed = lab.inner_text(f"{EXPLORER} section[aria-label='Three ways']")
     assert "What the run changed" in changed
     assert "0.333333" in changed
-    assert lab.is_hidden(f"{EXPLORER} section[aria-label='Output error, per element']")
+    assert lab.is_hidden(f"{EXPLORER} section[aria-label='Error']")
 
 
 @pytest.mark.rest

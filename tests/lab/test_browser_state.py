@@ -144,7 +144,7 @@ def test_a_newer_request_ends_the_run(lab: Any) -> None:
     type_on_slider(lab, "Sk", 3)
     settle(lab, before)
     assert lab.get_attribute(EXPLORER, "data-state") == "done"
-    assert "for equal work" in figures(lab)["executed"]
+    assert "per work" in figures(lab)["executed"]
     assert not dimmed(lab, ".pl-strip")
     choose(lab, "device", "auto")
 
@@ -206,7 +206,7 @@ def test_a_control_that_had_to_follow_says_why_and_the_chosen_tile_keeps_its_key
     type_on_slider(lab, "Sk", 128)
     settle(lab, before)
     lab.click(f"{EXPLORER} button:has-text('Pictures')")
-    plot = lab.locator(f"{EXPLORER} section[aria-label='Online softmax, tile by tile'] .pl-plot")
+    plot = lab.locator(f"{EXPLORER} section[aria-label='Online softmax'] .pl-plot")
     plot.focus()
     plot.press("End")
     plot.press("ArrowLeft")

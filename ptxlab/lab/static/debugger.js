@@ -75,7 +75,7 @@ function makeScrubber(onseek) {
           h(
             `div.pl-tickrow.pl-${kind}`,
             null,
-            h("span.pl-tick-name", null, `${kind === "write" ? `writes ${what}` : title} ${steps.length}`),
+            h("span.pl-tick-name", null, `${kind === "write" && what ? `writes ${what}` : title} ${steps.length}`),
             s(
               "svg",
               { viewBox: `0 0 ${width} 10`, preserveAspectRatio: "none", "aria-hidden": "true" },

@@ -71,7 +71,7 @@ function render({ model, el }) {
       })),
   );
   const problem = makeProblem(answers, panes, views.showCode, asks);
-  const below = makeBelow(root, views.el);
+  const below = makeBelow(model, root, views.el);
   const controls = makeControls(
     model,
     () => status.update(),
@@ -88,6 +88,7 @@ function render({ model, el }) {
   );
   const tip = makeTooltip(root);
   let frames = null,
+    opened = null, // the finding that the code was opened at
     dims = 0,
     since = 0; // what paints the parts; the timer that dims what they leave behind, and since when that is so
 
@@ -163,6 +164,7 @@ function render({ model, el }) {
     views.el,
     results.el,
     foot,
+    below.el,
   );
   el.append(root);
   markLive(el);
@@ -201,7 +203,8 @@ function render({ model, el }) {
     const measures = data("measures");
     if (!measures) return;
     if (measures.seq === seq() && controls.heard()) paintChange(measures.moved);
-    contain(strip, figures(measures.list, ["changed", "building", "running"].includes(root.dataset.state)));
+    const working = ["changed", "building", "running"].includes(root.dataset.state);
+    contain(strip, figures(measures.list, working, measures.work));
   }
 
   /** What was changed, [label, before, now], at once and at its controls as well. */
@@ -217,6 +220,8 @@ function render({ model, el }) {
   function paintSigns() {
     const finding = fresh("run") ? findings.now() : null,
       n = fresh("run")?.findings?.length;
+    if (finding?.parties.length && finding !== opened) ptx.start(Math.min(...finding.parties.map(({ line }) => line)));
+    opened = finding;
     ptx.sign(signsOf(finding));
     python.sign(signsOf(finding, rowsOf));
     found.textContent = n ? `✗ ${n} finding${n > 1 ? "s" : ""}` : "";

@@ -46,7 +46,7 @@ export function makeFindings(go, opened, sourceOf, debug = null) {
       { "aria-expanded": String(here), onclick: () => pick(k) },
       h("b", null, `✗ ${stopped && !k ? "stopped by " : ""}${finding.check}`),
       of,
-      here ? "" : ` · ${finding.parties.map(placeOf).join(" and ")}`,
+      here || !finding.parties.length ? "" : ` · ${finding.parties.map(placeOf).join(" and ")}`,
     );
     const more = here && [
       h("p", null, finding.message),

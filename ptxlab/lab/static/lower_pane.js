@@ -1,10 +1,14 @@
 // @ts-check
-// What opens over the explorer, the debugger or over its code an editor, with the keyboard's focus in it.
+// What opens over the explorer, the debugger or over its code an editor: the bar above it, and the keyboard's focus in it.
+
+import { contain, h } from "./dom.js";
 
 const OPENED = '.ptxlab-editor .cm-content, .ptxlab-debugger[data-ready]:not([data-ready=""]) button:not(:disabled)';
 
-/** `reveal(opener)` waits for what the press of a button opens; when that is closed, the focus goes back to the button. */
-export function makeBelow(root, code) {
+/** `reveal(opener)` waits for what the press of a button opens; when that is closed, the focus goes back to the button.
+ * @param {Model} model */
+export function makeBelow(model, root, code) {
+  const el = h("div.pl-bar-below", { hidden: true });
   let watch = null;
   const sizes = new ResizeObserver(() => {
     const frame = root.closest(".ptxlab-frame"),
@@ -16,6 +20,27 @@ export function makeBelow(root, code) {
   });
   sizes.observe(code);
   sizes.observe(root);
+
+  const button = (kind, words) => h("button.pl-button", { onclick: () => model.send({ kind }) }, words);
+  function paint() {
+    const bar = model.get("below");
+    el.hidden = !bar;
+    const focus = /** @type {HTMLElement} */ (document.activeElement);
+    if (!bar) return void (el.contains(focus) && focus.blur());
+    el.classList.toggle("pl-whole", bar.whole);
+    const asks = [
+        h("b", { role: "alert" }, "The text has changed and is lost."),
+        button("discard", "Discard the text"),
+        button("keep", "Keep editing"),
+      ],
+      says = [h("b", null, bar.heading), h("span.pl-spring"), button("close", bar.close)];
+    contain(
+      el,
+      [h("div.pl-tools", null, ...(bar.asks ? asks : says)), bar.note ? h("pre", null, bar.note) : ""].filter(Boolean),
+    );
+  }
+  model.on("change:below", paint);
+  paint();
 
   function reveal(opener) {
     const below = root.closest(".ptxlab-app")?.querySelector(".ptxlab-below");
@@ -38,10 +63,12 @@ export function makeBelow(root, code) {
   }
 
   return {
+    el,
     reveal,
     stop() {
       watch?.disconnect();
       sizes.disconnect();
+      model.off("change:below", paint);
     },
   };
 }

@@ -65,14 +65,14 @@ export function makeStatePlot(onpick) {
   const legend = h(
     "div.pl-legend",
     null,
-    h("span.pl-keyed.pl-scored", null, h("span.pl-key-score"), "score of a key, numpy"),
+    h("span.pl-keyed.pl-scored", null, h("span.pl-key-score"), "score"),
     h("span.pl-keyed.pl-unseen", null, h("span.pl-key-hatch"), "masked key"),
-    h("span.pl-keyed", null, h("span.pl-key-line"), "the kernel's probes"),
+    h("span.pl-keyed", null, h("span.pl-key-line"), "kernel"),
     h("span.pl-keyed", null, h("span.pl-key-ring"), "numpy float64"),
   );
   const picture = h("div.pl-picture", null, holder, legend);
   const table = h("div.pl-table");
-  const out = card("Online softmax, tile by tile", picture, table);
+  const out = card("Online softmax", picture, table);
   const play = h(
     "button.pl-quiet.pl-play",
     { title: "walk through the tiles; PTX, Python and the tile map follow" },

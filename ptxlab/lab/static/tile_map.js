@@ -11,7 +11,7 @@ export function makeTileMap(onpick) {
   const legend = h(
     "div.pl-legend",
     null,
-    h("span.pl-keyed.pl-not", null, h("span.pl-key-hatch"), "masked, not computed"),
+    h("span.pl-keyed.pl-not", null, h("span.pl-key-hatch"), "skipped"),
     h("span.pl-keyed.pl-partly", null, h("span.pl-key-part"), "seen in part"),
     h("span.pl-keyed", null, h("span.pl-key-row"), "row"),
     h("span.pl-keyed", null, h("span.pl-key-tile"), "tile"),
@@ -25,6 +25,18 @@ export function makeTileMap(onpick) {
 
   const seen = (r) => (data.causal ? Math.max(0, Math.min(data.keys, r + data.keys - data.rows + 1)) : data.keys);
   const count = () => Math.ceil(data.keys / data.tile_kv);
+
+  /** The tiles under a causal mask, as Python gives those under any other. */
+  function causal() {
+    const many = Math.ceil(data.rows / data.tile_q),
+      lines = Array.from({ length: many }, (_, q) => {
+        const [fewest, most] = [q * data.tile_q, Math.min(data.rows, (q + 1) * data.tile_q) - 1].map(seen);
+        const kind = (_, k) =>
+          k * data.tile_kv >= most ? 0 : Math.min(data.keys, (k + 1) * data.tile_kv) > fewest ? 1 : 2;
+        return Array.from({ length: count() }, kind).join("");
+      });
+    return { rows: data.tile_q, keys: data.tile_kv, lines };
+  }
 
   const draw = onceAFrame(() => {
     const { width, height } = room;
@@ -60,17 +72,9 @@ export function makeTileMap(onpick) {
         root.append(s("rect", { x: a, y: from, width: b - a, height: to - from, ...look }));
       }
     });
-    if (data.causal && !kinds) {
+    if (data.causal) {
       const first = Math.max(0, data.rows - data.keys); // the first row that sees a key
-      root.append(
-        s("path", {
-          d:
-            `M${x(seen(0))} ${y(0)}L${x(data.keys)} ${y(0)}L${x(data.keys)} ${y(data.rows)}L${x(seen(first))} ${y(first)}` +
-            `${first ? `L${x(0)} ${y(first)}L${x(0)} ${y(0)}` : ""}Z`,
-          fill: `url(#${id})`,
-          class: "pl-masked",
-        }),
-      );
+      root.append(s("path", { d: `M${x(seen(first))} ${y(first)}L${x(data.keys)} ${y(data.rows)}`, class: "pl-roof" }));
     }
     if (tile >= 0 && tile < count())
       root.append(
@@ -129,14 +133,12 @@ export function makeTileMap(onpick) {
     if (data.tile_q > 1) words.push(`block ${block} (rows ${block * data.tile_q}–${last})`);
     const { kinds } = data,
       at = kinds && tile >= 0 ? Math.floor((tile * data.tile_kv) / kinds.keys) : -1;
-    if (at >= 0)
-      words.push(
-        `keys ${at * kinds.keys}–${Math.min(data.keys, (at + 1) * kinds.keys) - 1} ${KINDS[kinds.lines[Math.floor(row / kinds.rows)][at]]}`,
-      );
-    else if (!kinds) words.push(sees ? `sees keys 0–${sees - 1}` : "sees no key");
-    if (tile >= 0 && data.tile_kv > 1)
-      words.push(`tile ${tile}: keys ${tile * data.tile_kv}–${Math.min(data.keys, (tile + 1) * data.tile_kv) - 1}`);
-    else if (tile >= 0) words.push(`key ${tile}`);
+    const keys = (k, size) => `keys ${k * size}–${Math.min(data.keys, (k + 1) * size) - 1}`,
+      kind = at >= 0 ? KINDS[kinds.lines[Math.floor(row / kinds.rows)][at]] : "";
+    if (kind && kinds.keys !== data.tile_kv) words.push(`${keys(at, kinds.keys)} ${kind}`);
+    else if (data.causal || !kinds) words.push(sees ? `sees keys 0–${sees - 1}` : "sees no key");
+    if (tile >= 0) words.push(data.tile_kv > 1 ? `tile ${tile}: ${keys(tile, data.tile_kv)}` : `key ${tile}`);
+    if (kind && kinds.keys === data.tile_kv) words.push(kind);
     out.read.textContent = words.join(", ");
   }
   function choose(r, k, tell) {
@@ -179,13 +181,14 @@ export function makeTileMap(onpick) {
       if (!data) return;
       tile = key < data.keys ? Math.floor(key / data.tile_kv) : -1;
       row = Math.min(row, data.rows - 1);
+      if (data.causal && !data.kinds && data.keys) data = { ...data, kinds: causal() };
       const { kinds } = data;
-      legend.querySelector(".pl-not").lastChild.textContent = kinds ? "skipped" : "masked, not computed";
-      legend.querySelector(".pl-partly").hidden = !kinds;
+      for (const name of ["not", "partly"]) legend.querySelector(`.pl-${name}`).hidden = !kinds;
       const all = kinds?.lines.join("") || "",
         visited = all.replaceAll("0", "").length;
       const size = data.tile_kv > 1 ? `${data.tile_q} × ${data.tile_kv}` : `${data.tile_q} × 1 key`;
-      out.note.textContent = kinds ? `${kinds.rows} × ${kinds.keys}: ${visited} of ${all.length} tiles visited` : size;
+      out.note.textContent = kinds ? `${visited} of ${all.length} run` : size;
+      out.note.title = kinds ? `${visited} of ${all.length} tiles of ${kinds.rows} × ${kinds.keys} are visited` : "";
       holder.setAttribute(
         "aria-label",
         `Map of ${data.rows} ${data.row_name}s by ${data.keys} keys in tiles of ${size}. Arrow keys move, Enter chooses.`,
@@ -204,8 +207,7 @@ export function makeTileMap(onpick) {
               ["tile", "keys", `${data.row_name}s that see it`],
               Array.from({ length: Math.min(256, count()) }, (_, k) => {
                 const [a, b] = [k * data.tile_kv, Math.min(data.keys, (k + 1) * data.tile_kv)];
-                const first = data.causal ? Math.max(0, a - data.keys + data.rows) : 0;
-                return [k, `${a}–${b - 1}`, first < data.rows ? `${first}–${data.rows - 1}` : "none"];
+                return [k, `${a}–${b - 1}`, `0–${data.rows - 1}`];
               }),
             ),
       ]);
