@@ -7,7 +7,7 @@ import { fileOf, makePane } from "./pane.js";
 import { addFinder } from "./find.js";
 import { descriptorsOf } from "./descriptors.js";
 import { hoverDocs } from "./code_hover.js";
-import { openTrace, readWarp } from "./trace.js";
+import { laneNumber, openTrace, readWarp } from "./trace.js";
 import { lanesOf, makeAccessCard } from "./access.js";
 import { makeExchangeCard } from "./lane_exchange.js";
 import { makeRegisterTable } from "./registers.js";
@@ -18,13 +18,26 @@ import { ACCESS, makeFindings, signsOf } from "./findings.js";
 
 const BARRIERS = ["BARRIER", "WARP_BARRIER", "CLUSTER_BARRIER"]; // actions that the button stops at
 const KINDS = [
+  ["source", "source line"],
   ["breakpoint", "breakpoint"],
   ["barrier", "barrier"],
   ["write", "write of register"],
+  ["nan", "first NaN"],
   ["finding", "finding"],
   ["divergence", "divergence"],
   ["maximum", "new maximum"],
 ];
+/** A condition of breakpoints in its parts: the lane, where one is named, the register, and what is to hold of it. */
+const CONDITION = /^(?:lane (\d+): *)?(%[\w$.]+) *(is nan|[=!]=|[<>]=?) *(\S*)$/i;
+const HOLDS = {
+  "is nan": (x) => Number.isNaN(x),
+  "==": (x, to) => x === to,
+  "!=": (x, to) => x !== to,
+  "<": (x, to) => x < to,
+  "<=": (x, to) => x <= to,
+  ">": (x, to) => x > to,
+  ">=": (x, to) => x >= to,
+};
 const EVENTS = [
   ["barrier", "barrier"],
   ["divergence", "divergence"],
@@ -172,8 +185,17 @@ function render({ model, el }) {
   const kind = h(
     "select",
     { "aria-label": "what to go to" },
-    KINDS.map(([key, title]) => h("option", { value: key }, title)),
+    KINDS.filter(([key]) => key !== "source" || written.size).map(([key, title]) => h("option", { value: key }, title)),
   );
+  kind.value = info.findings.length ? "finding" : "breakpoint";
+  const when = h("input.pl-when", {
+    "aria-label": "condition of breakpoints",
+    title:
+      "breakpoints hold where this does; without one, each step that makes it true. Of any lane, or of the one named",
+    placeholder: "lane 3: %f5 is nan",
+    spellcheck: false,
+    onchange: () => ((kind.value = "breakpoint"), go(1)),
+  });
   const main = h(
     "div.pl-panes",
     null,
@@ -226,10 +248,11 @@ function render({ model, el }) {
       button("Step ▶", "one step forward (→)", () => seek(at + 1)),
       button("▶|", "last step (End)", () => seek(Infinity)),
       h("span.pl-note", null, "to the next"),
-      button("◀◀", "back to the one before", () => go(-1)),
-      button("▶▶", "on to the next (c)", () => go(1)),
+      button("◀◀", "back to the one before (Shift+←)", () => go(-1)),
+      button("▶▶", "on to the next (Shift+→)", () => go(1)),
       kind,
       choose,
+      when,
       h("span.pl-spring"),
       cards,
     ),
@@ -324,6 +347,34 @@ function render({ model, el }) {
     );
   }
 
+  /** The steps, by number, of which something holds. */
+  const stepsWhere = (holds) => warp.steps.flatMap((_, k) => (holds(k) ? [k] : []));
+  const rowOf = (k) => written.get(warp.steps[k]?.line); // of the source
+  const numberAt = (k, r, lane) => laneNumber(warp.value(r, k), lane, registers[r][1], registers[r][2]);
+  const makesNaN = (k) =>
+    warp.written(k).some((r) => lanesOf(warp.steps[k].mask).some((lane) => Number.isNaN(numberAt(k, r, lane))));
+
+  /** Whether the condition of breakpoints can be read, and what it says of a step: null where there is none. */
+  function condition() {
+    const [, lane, name, says, to] = CONDITION.exec(when.value.trim()) || [],
+      r = names.indexOf(name),
+      nan = says?.toLowerCase() === "is nan";
+    const known = r >= 0 && (nan ? !to : to && !Number.isNaN(Number(to)));
+    if (!known) return { known: !when.value.trim(), holds: null };
+    const holds = (k) =>
+      (lane ? [Number(lane)] : lanesOf(warp.steps[k].mask)).some(
+        (n) => warp.isWritten(r, k) && HOLDS[says.toLowerCase()](numberAt(k, r, n), Number(to)),
+      );
+    return { known, holds };
+  }
+
+  /** Whether a step is at a breakpoint, whose condition holds; or has made it hold, where there is no breakpoint. */
+  function broken() {
+    const { holds } = condition();
+    if (holds && !breakpoints.size) return (k) => holds(k) && !(k && holds(k - 1));
+    return (k) => breakpoints.has(warp.steps[k].line) && (!holds || holds(k));
+  }
+
   /** Goes on (or back) to the first step of the kind that is chosen. Without a breakpoint ahead the end (or the start) is one;
    * else it says why it stays. */
   function go(direction) {
@@ -331,11 +382,15 @@ function render({ model, el }) {
     const wanted = kind.value,
       of = picked < 0 ? "a register" : names[picked];
     if (wanted === "write" && picked < 0) return seek(at, "choose a register first: ");
+    if (wanted === "breakpoint" && !condition().known)
+      return seek(at, "a condition is written like lane 3: %f5 is nan, or %r1 >= 64: ");
     const accused = accesses().filter(([party]) => keyOf(party) === warp.key && party.step !== null);
     const steps =
       {
-        breakpoint: () => warp.steps.flatMap((step, k) => (breakpoints.has(step.line) ? [k] : [])),
-        barrier: () => warp.steps.flatMap((step, k) => (BARRIERS.includes(step.action) ? [k] : [])),
+        breakpoint: () => stepsWhere(broken()),
+        source: () => stepsWhere((k) => rowOf(k) && rowOf(k) !== rowOf(k - 1)),
+        nan: () => stepsWhere(makesNaN).slice(0, 1),
+        barrier: () => stepsWhere((k) => BARRIERS.includes(warp.steps[k].action)),
         write: () => warp.writesOf(picked),
         finding: () => accused.map(([party]) => party.step - kept()[0]),
       }[wanted] || (() => info.events[warp.key]?.[wanted] || []);
@@ -343,7 +398,11 @@ function render({ model, el }) {
       next = direction > 0 ? Math.min(...there) : Math.max(...there);
     if (there.length) seek(next);
     else if (wanted === "breakpoint") seek(direction * Infinity);
-    else seek(at, `no ${wanted === "write" ? `write of ${of}` : wanted} ${direction > 0 ? "follows" : "before"}: `);
+    else
+      seek(
+        at,
+        `no ${wanted === "write" ? `write of ${of}` : wanted === "nan" ? "NaN" : wanted} ${direction > 0 ? "follows" : "before"}: `,
+      );
   }
 
   function pick(register) {
@@ -449,15 +508,19 @@ function render({ model, el }) {
     const hit = e.target.closest("[data-line]");
     if (hit && !String(getSelection())) toggle(Number(hit.dataset.line));
   });
+  const breakpoint = () => toggle(Number(ptx.body.querySelector(".pl-current")?.dataset.line || warp?.steps[at].line));
   root.addEventListener("keydown", (e) => {
-    if (e.target.tagName === "SELECT" || e.ctrlKey || e.metaKey || e.altKey) return;
+    if (e.target.matches("select, .pl-when") || e.ctrlKey || e.metaKey || e.altKey) return;
+    const by = e.shiftKey ? -1 : 1;
     const act = {
-      ArrowRight: () => seek(at + 1),
-      ArrowLeft: () => seek(at - 1),
+      ArrowRight: () => (e.shiftKey ? go(1) : seek(at + 1)),
+      ArrowLeft: () => (e.shiftKey ? go(-1) : seek(at - 1)),
+      F8: () => findings.step(by),
       Home: () => seek(0),
       End: () => seek(Infinity),
       c: () => go(1),
-      b: () => toggle(Number(ptx.body.querySelector(".pl-current")?.dataset.line || warp?.steps[at].line)),
+      b: breakpoint,
+      F9: breakpoint,
     }[e.key];
     if (!act) return;
     e.preventDefault();

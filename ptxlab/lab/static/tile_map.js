@@ -12,7 +12,7 @@ export function makeTileMap(onpick) {
     "div.pl-legend",
     null,
     h("span.pl-keyed.pl-not", null, h("span.pl-key-hatch"), "skipped"),
-    h("span.pl-keyed.pl-partly", null, h("span.pl-key-part"), "seen in part"),
+    h("span.pl-keyed.pl-partly", null, h("span.pl-key-part"), "in part"),
     h("span.pl-keyed", null, h("span.pl-key-row"), "row"),
     h("span.pl-keyed", null, h("span.pl-key-tile"), "tile"),
   );
@@ -74,7 +74,9 @@ export function makeTileMap(onpick) {
     });
     if (data.causal) {
       const first = Math.max(0, data.rows - data.keys); // the first row that sees a key
-      root.append(s("path", { d: `M${x(seen(first))} ${y(first)}L${x(data.keys)} ${y(data.rows)}`, class: "pl-roof" }));
+      root.append(
+        s("path", { d: `M${x(seen(first))} ${y(first)}L${x(data.keys)} ${y(data.rows)}`, class: "pl-hatch" }),
+      );
     }
     if (tile >= 0 && tile < count())
       root.append(
@@ -187,7 +189,7 @@ export function makeTileMap(onpick) {
       const all = kinds?.lines.join("") || "",
         visited = all.replaceAll("0", "").length;
       const size = data.tile_kv > 1 ? `${data.tile_q} × ${data.tile_kv}` : `${data.tile_q} × 1 key`;
-      out.note.textContent = kinds ? `${visited} of ${all.length} run` : size;
+      out.note.textContent = kinds ? `${visited}/${all.length} run` : size;
       out.note.title = kinds ? `${visited} of ${all.length} tiles of ${kinds.rows} × ${kinds.keys} are visited` : "";
       holder.setAttribute(
         "aria-label",

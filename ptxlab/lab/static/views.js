@@ -75,7 +75,7 @@ export function makeViews(model, { data, code, fresh }, { ptx, python, sass }, o
   const hot = h("input", { type: "checkbox", checked: true, onchange: () => paintHeat() }),
     heat = h("label.pl-check", { title: "how often each line was executed, beside it" }, hot, "heat");
   const panes = h("div.pl-panes", null, python.el, ptx.el, sass.el);
-  const more = toggle("⋯", "more", "Find, Copy, Hot, Bare and heat", false, (on) =>
+  const more = toggle("⋯", "more", "Find, Copy, side by side, Hot, Bare and heat", false, (on) =>
     bar.classList.toggle("pl-more-tools", on),
   );
   more.classList.add("pl-more"); // where the bar is narrow
