@@ -109,6 +109,11 @@ def test_the_diff_opens_at_the_first_instruction_and_keys_go_on_from_there(lab: 
     assert text(lab, ".pl-diff-place").startswith("2 of ")
     lab.keyboard.press("Shift+F7")
     assert text(lab, ".pl-diff-place").startswith("1 of ")
+    lab.focus(f"{EXPLORER} .pl-diff-holder")
+    lab.keyboard.press("Control+f")
+    lab.keyboard.type(".version")  # which is folded
+    assert ".version" in text(lab, ".pl-diff tr.pl-current")
+    lab.keyboard.press("Escape")
     lab.click(f"{EXPLORER} [aria-label=language] button:has-text('Python')")
     assert (
         text(lab, ".pl-diff-holder .pl-blank")

@@ -170,7 +170,6 @@ def test_while_another_cell_runs_the_page_says_what_it_waits_for(lab: Any) -> No
 @pytest.mark.parametrize(
     ("label", "typed", "stands", "says"),
     [
-        ("sigma σ", "3", "3.00", ""),
         ("sigma σ", "2.125", "2.13", ""),
         ("sigma σ", "0.05", "0.10", "sigma σ 0.05 → 0.1: sigma must be a number from 0.1 to 10, not 0.05"),
         ("sigma σ", "11", "10.00", "sigma σ 11 → 10: sigma must be a number from 0.1 to 10, not 11"),
@@ -196,6 +195,15 @@ def test_what_a_control_takes_is_said_as_it_is(lab: Any, label: str, typed: str,
     settle(lab, before if typed else before - 1)
     assert field.input_value() == stands
     assert told(lab) == ([says] if says else [])
+
+
+def test_half_double_and_undo(lab: Any) -> None:
+    first = int(control(lab, "Sq").input_value())
+    for press, now in (("double Sq", 2 * first), ("half Sq", first), ("↶ Undo", 2 * first), ("half Sq", first)):
+        before = number(lab)
+        lab.locator(EXPLORER).get_by_role("button", name=press).click()
+        settle(lab, before)
+        assert control(lab, "Sq").input_value() == str(now)
 
 
 @pytest.mark.rest

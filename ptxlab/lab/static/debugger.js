@@ -21,7 +21,7 @@ const KINDS = [
   ["source", "source line"],
   ["breakpoint", "breakpoint"],
   ["barrier", "barrier"],
-  ["write", "write of register"],
+  ["write", "register write"],
   ["nan", "first NaN"],
   ["finding", "finding"],
   ["divergence", "divergence"],
@@ -29,24 +29,11 @@ const KINDS = [
 ];
 /** A condition of breakpoints in its parts: the lane, where one is named, the register, and what is to hold of it. */
 const CONDITION = /^(?:lane (\d+): *)?(%[\w$.]+) *(is nan|[=!]=|[<>]=?) *(\S*)$/i;
-const HOLDS = {
-  "is nan": (x) => Number.isNaN(x),
-  "==": (x, to) => x === to,
-  "!=": (x, to) => x !== to,
-  "<": (x, to) => x < to,
-  "<=": (x, to) => x <= to,
-  ">": (x, to) => x > to,
-  ">=": (x, to) => x >= to,
-};
-const EVENTS = [
-  ["barrier", "barrier"],
-  ["divergence", "divergence"],
-  ["maximum", "new maximum"],
-  ["write", "register write"],
-];
+const EVENTS = ["barrier", "divergence", "maximum", "write"].map((key) => KINDS.find(([kind]) => kind === key));
 
-/** The scrubber: a slider over all steps, a row of ticks for each kind of event, and the same as a table. */
-function makeScrubber(onseek) {
+/** The scrubber: a slider over all steps, a row of ticks for each kind of event, and the same as a table. `events` are those
+ * of `EVENTS` that are to be seen in any warp. */
+function makeScrubber(onseek, events) {
   const slider = h("input.pl-slider", {
     type: "range",
     min: 0,
@@ -80,7 +67,7 @@ function makeScrubber(onseek) {
       svg.push(
         h("div.pl-tickrow", null, h("span.pl-tick-name", null, "findings"), h("span.pl-tick-signs", null, dots)),
       );
-      for (const [kind, title] of EVENTS) {
+      for (const [kind, title] of events) {
         const steps = marks[kind] || [];
         const places = new Set(steps.map((step) => Math.round((step / Math.max(1, count - 1)) * width)));
         const path = [...places].map((x) => `M${x} 0V10`).join("");
@@ -98,7 +85,7 @@ function makeScrubber(onseek) {
         );
       }
       ticks.replaceChildren(...svg);
-      const all = EVENTS.flatMap(([kind, title]) =>
+      const all = events.flatMap(([kind, title]) =>
         (marks[kind] || []).map((step) => [step, kind === "write" ? `${what} is written` : title]),
       );
       all.sort((a, b) => a[0] - b[0]);
@@ -159,7 +146,11 @@ function render({ model, el }) {
     [...new Set(places.map(([b]) => b))].map((b) => h("option", { value: b }, blockName(b))),
   );
   const warps = h("select", { "aria-label": "warp", onchange: () => load(`${blocks.value}:${warps.value}`) });
-  const scrubber = makeScrubber((step) => seek(step));
+  const seen = (key) => ["barrier", "write"].includes(key) || Object.values(info.events).some((of) => of[key].length);
+  const scrubber = makeScrubber(
+    (step) => seek(step),
+    EVENTS.filter(([key]) => seen(key)),
+  );
   const ptx = makePane("PTX", () => {});
   if (model.send) addFinder(ptx.el.querySelector("header"), ptx.el, () => ptx); // not in a notebook's copy, which is kept small
   const table = makeRegisterTable(registers, names, (r) => pick(r));
@@ -271,6 +262,7 @@ function render({ model, el }) {
   };
   if (Object.keys({ ...info.docs, ...info.roles }).length) hoverDocs(ptx, tip, () => explained);
   ptx.fill(info.lines);
+  new ResizeObserver(() => warp && ptx.select([warp.steps[at].line], true)).observe(ptx.body); // it stays in sight
   ptx.note.textContent = "click a line to set a breakpoint";
 
   /** The lanes of a step whose guard holds. */
@@ -361,9 +353,11 @@ function render({ model, el }) {
       nan = says?.toLowerCase() === "is nan";
     const known = r >= 0 && (nan ? !to : to && !Number.isNaN(Number(to)));
     if (!known) return { known: !when.value.trim(), holds: null };
+    const compared = (x) =>
+      says === "!=" ? x !== +to : says.includes(x < +to ? "<" : x > +to ? ">" : x === +to ? "=" : "?");
     const holds = (k) =>
       (lane ? [Number(lane)] : lanesOf(warp.steps[k].mask)).some(
-        (n) => warp.isWritten(r, k) && HOLDS[says.toLowerCase()](numberAt(k, r, n), Number(to)),
+        (n) => warp.isWritten(r, k) && (nan ? Number.isNaN : compared)(numberAt(k, r, n)),
       );
     return { known, holds };
   }

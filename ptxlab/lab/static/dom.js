@@ -13,7 +13,7 @@ export function h(tag, props, ...children) {
     if (key.includes("-") || key === "role" || key === "scope") el.setAttribute(key, value);
     else el[key] = value;
   }
-  el.append(...children.flat(3).filter((c) => c !== null && c !== undefined && c !== ""));
+  el.append(...children.flat(3).filter((c) => c || c === 0));
   return el;
 }
 
@@ -24,6 +24,10 @@ export function s(tag, props, ...children) {
   el.append(...children.flat());
   return el;
 }
+
+/** A rectangle of SVG, and a line. */
+export const rect = (css, x, y, width, height, more = {}) => s("rect", { x, y, width, height, class: css, ...more });
+export const segment = (css, x1, y1, x2, y2) => s("line", { x1, y1, x2, y2, class: css });
 
 /** Makes a node what another one of its kind is. What is alike stays, so that the browser need not lay it out again. */
 function become(node, now) {

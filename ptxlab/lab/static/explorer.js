@@ -181,8 +181,8 @@ function render({ model, el }) {
       kept = same && ptx.place((line) => carried(before, c, line) !== null);
     const goes = kept ? [carried(before, c, kept[0]), kept[1]] : null;
     painted = c;
-    title.textContent = c.title;
-    entry.textContent = c.name;
+    const names = [c.title, c.name]; // one's own kernel is called by its name first
+    [title.textContent, entry.textContent] = controls.value("kernel") ? names : names.reverse();
     ptx.name.textContent = c.arch;
     ptx.note.textContent = `${c.ptx.length} lines`;
     ptx.fill(c.ptx, null, goes);

@@ -61,8 +61,10 @@ export function makeFindings(go, opened, sourceOf, debug = null) {
     current = k;
     const found = all.map(entry);
     const says = checks.length ? `${checks.join(", ")}${checks.join() === "memcheck" ? `; ${LOOKS_FOR}` : ""}` : "";
+    const focused = el.contains(document.activeElement);
     el.classList.toggle("pl-none", !all.length);
     el.replaceChildren(...(all.length ? found : [h("p", null, h("b", null, "✓ no findings"), ` ${says}`)]));
+    if (focused) /** @type {HTMLElement} */ (el.querySelector("[aria-current] button"))?.focus({ preventScroll: true });
     opened();
   }
 

@@ -9,7 +9,8 @@ const OPENED = '.ptxlab-editor .cm-content, .ptxlab-debugger[data-ready]:not([da
  * @param {Model} model */
 export function makeBelow(model, root, code) {
   const el = h("div.pl-bar-below", { hidden: true });
-  let watch = null;
+  let watch = null,
+    opener = null; // what was pressed to open it, to which the focus goes back
   const sizes = new ResizeObserver(() => {
     const frame = root.closest(".ptxlab-frame"),
       from = frame?.getBoundingClientRect(),
@@ -25,8 +26,7 @@ export function makeBelow(model, root, code) {
   function paint() {
     const bar = model.get("below");
     el.hidden = !bar;
-    const focus = /** @type {HTMLElement} */ (document.activeElement);
-    if (!bar) return void (el.contains(focus) && focus.blur());
+    if (!bar) return opener?.focus({ preventScroll: true });
     el.classList.toggle("pl-whole", bar.whole);
     const asks = [
         h("b", { role: "alert" }, "The text has changed and is lost."),
@@ -42,22 +42,18 @@ export function makeBelow(model, root, code) {
   model.on("change:below", paint);
   paint();
 
-  function reveal(opener) {
-    const below = root.closest(".ptxlab-app")?.querySelector(".ptxlab-below");
-    if (!below) return;
-    const before = below.querySelector(OPENED),
-      idle = () => [opener, document.body].includes(document.activeElement);
-    let open = null;
+  /** Waits until what is open can take the focus, and gives it that; what is there already keeps it elsewhere. */
+  function reveal(by) {
+    const below = root.closest(".ptxlab-app")?.querySelector(".ptxlab-below"),
+      before = below?.querySelector(OPENED);
+    opener = by;
     watch?.disconnect();
+    if (!below) return;
     watch = new MutationObserver(() => {
       const now = below.querySelector(OPENED);
-      if (!open && now && now !== before) {
-        open = now;
-        if (idle()) now.focus({ preventScroll: true });
-      } else if (open && !below.childElementCount) {
-        watch.disconnect();
-        if (idle()) opener.focus({ preventScroll: true });
-      }
+      if (!now || now === before) return;
+      watch.disconnect();
+      if ([opener, document.body].includes(document.activeElement)) now.focus({ preventScroll: true });
     });
     watch.observe(below, { childList: true, subtree: true, attributes: true, attributeFilter: ["data-ready"] });
   }

@@ -15,6 +15,8 @@ const WARP_COLOURS = ["#0b5cad", "#b04a00", "#0b6e63", "#7a35c9", "#b3254a", "#8
 const NEVER_WRITTEN = "#9aa4ae"; // the edge of a word that nothing has been stored to
 
 const colour = (warp) => WARP_COLOURS[warp % WARP_COLOURS.length];
+const striped = (fill, n) =>
+  n ? `repeating-linear-gradient(90deg, ${fill} 0 ${12 / (n + 1) - 1}px, #fff 0 ${12 / (n + 1)}px)` : fill;
 
 /** Draws `rows` rows of words on a canvas: who wrote each, as strongly as `strength` says; those of `here` in a frame. */
 export function drawWords(canvas, [wide, high], rows, words, here, ink, strength) {
@@ -29,6 +31,7 @@ export function drawWords(canvas, [wide, high], rows, words, here, ink, strength
       pen.fillStyle = colour(by.warp);
       pen.globalAlpha = strength(by);
       pen.fillRect(x + 1, y + 1, wide - 2, high - 2);
+      for (let n = by.warp % 4; n; n--) pen.clearRect(x + (n * wide) / 4 - 1, y + 1, 1, high - 2); // not by colour alone
       pen.globalAlpha = 1;
     } else {
       pen.strokeStyle = NEVER_WRITTEN;
@@ -163,7 +166,7 @@ export function makeSharedCard(windows, head, lineText) {
       ...by
         .slice(0, 8)
         .flatMap((warp) => [
-          h("span", { style: `width:11px;height:11px;background:${colour(warp)}` }),
+          h("span", { style: `width:12px;height:11px;background:${striped(colour(warp), warp % 4)}` }),
           h("span", null, `warp ${warp}`),
         ]),
       h("span", { style: `width:9px;height:9px;border:1px dashed ${NEVER_WRITTEN}` }),

@@ -24,7 +24,7 @@ export function makeStrip(onopen) {
         null,
         now ?? "–",
         scaled ? judged : before ? h("span.pl-was", null, ` was ${before}`) : null,
-        h(verdict ? `small.pl-${verdict}` : "small", null, note || " ", scaled ? null : verdict && ` ${verdict}`),
+        h(verdict && !scaled ? `small.pl-${verdict}` : "small", null, note || " ", !scaled && verdict && ` ${verdict}`),
       ),
     );
   };

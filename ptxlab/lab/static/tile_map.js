@@ -1,7 +1,7 @@
 // @ts-check
 // The tile map: query rows against keys, cut as the kernel cuts them, with the row and the KV tile that are selected.
 
-import { card, h, tableOf, onceAFrame, s, sizeOf } from "./dom.js";
+import { card, h, tableOf, onceAFrame, rect, s, segment, sizeOf } from "./dom.js";
 
 const KINDS = ["skipped", "seen in part", "whole"];
 
@@ -21,21 +21,24 @@ export function makeTileMap(onpick) {
   let data = null,
     row = 0,
     tile = -1,
+    masked = false, // by a variant, whose tiles Python gives
     frame = null;
 
   const seen = (r) => (data.causal ? Math.max(0, Math.min(data.keys, r + data.keys - data.rows + 1)) : data.keys);
   const count = () => Math.ceil(data.keys / data.tile_kv);
 
-  /** The tiles under a causal mask, as Python gives those under any other. */
-  function causal() {
-    const many = Math.ceil(data.rows / data.tile_q),
-      lines = Array.from({ length: many }, (_, q) => {
-        const [fewest, most] = [q * data.tile_q, Math.min(data.rows, (q + 1) * data.tile_q) - 1].map(seen);
-        const kind = (_, k) =>
-          k * data.tile_kv >= most ? 0 : Math.min(data.keys, (k + 1) * data.tile_kv) > fewest ? 1 : 2;
-        return Array.from({ length: count() }, kind).join("");
-      });
-    return { rows: data.tile_q, keys: data.tile_kv, lines };
+  const keysOf = (k, size) => `${k * size}–${Math.min(data.keys, (k + 1) * size) - 1}`;
+
+  /** The tiles without a mask, or under a causal one, as Python gives those under any other. */
+  function tiles() {
+    const many = data.causal ? Math.ceil(data.rows / data.tile_q) : 1;
+    const lines = Array.from({ length: many }, (_, q) => {
+      const [fewest, most] = [q * data.tile_q, Math.min(data.rows, (q + 1) * data.tile_q) - 1].map(seen);
+      const kind = (_, k) =>
+        k * data.tile_kv >= most ? 0 : Math.min(data.keys, (k + 1) * data.tile_kv) > fewest ? 1 : 2;
+      return Array.from({ length: count() }, kind).join("");
+    });
+    return { rows: data.causal ? data.tile_q : data.rows, keys: data.tile_kv, lines };
   }
 
   const draw = onceAFrame(() => {
@@ -58,63 +61,42 @@ export function makeTileMap(onpick) {
         s(
           "pattern",
           { id, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-          s("line", { x1: 0, y1: 0, x2: 0, y2: 5, class: "pl-hatch" }),
+          segment("pl-hatch", 0, 0, 0, 5),
         ),
       ),
     );
-    root.append(s("rect", { x: left, y: top, width: wide, height: high, class: "pl-frame" }));
+    root.append(rect("pl-frame", left, top, wide, high));
     const { kinds } = data;
-    (kinds?.lines || []).forEach((line, r) => {
+    kinds.lines.forEach((line, r) => {
       for (const { 0: run, index } of line.matchAll(/0+|1+/g)) {
         const [a, b] = [x(index * kinds.keys), x(Math.min(data.keys, (index + run.length) * kinds.keys))],
           [from, to] = [y(r * kinds.rows), y(Math.min(data.rows, (r + 1) * kinds.rows))];
-        const look = run[0] === "0" ? { fill: `url(#${id})`, class: "pl-masked" } : { class: "pl-part" };
-        root.append(s("rect", { x: a, y: from, width: b - a, height: to - from, ...look }));
+        const skipped = run[0] === "0";
+        root.append(
+          rect(skipped ? "pl-masked" : "pl-part", a, from, b - a, to - from, skipped && { fill: `url(#${id})` }),
+        );
       }
     });
     if (data.causal) {
       const first = Math.max(0, data.rows - data.keys); // the first row that sees a key
-      root.append(
-        s("path", { d: `M${x(seen(first))} ${y(first)}L${x(data.keys)} ${y(data.rows)}`, class: "pl-hatch" }),
-      );
+      root.append(segment("pl-hatch", x(seen(first)), y(first), x(data.keys), y(data.rows)));
     }
-    if (tile >= 0 && tile < count())
-      root.append(
-        s("rect", {
-          x: x(tile * data.tile_kv),
-          y: top,
-          width: Math.max(2, x(Math.min(data.keys, (tile + 1) * data.tile_kv)) - x(tile * data.tile_kv)),
-          height: high,
-          class: "pl-tile",
-        }),
-      );
-    const block = Math.floor(row / data.tile_q);
+    if (tile >= 0 && tile < count()) {
+      const [from, to] = [x(tile * data.tile_kv), x(Math.min(data.keys, (tile + 1) * data.tile_kv))];
+      root.append(rect("pl-tile", from, top, Math.max(2, to - from), high));
+    }
+    const first = Math.floor(row / data.tile_q) * data.tile_q,
+      tall = high / data.rows;
     root.append(
-      s("rect", {
-        x: left,
-        y: y(block * data.tile_q),
-        width: wide,
-        height: y(Math.min(data.rows, (block + 1) * data.tile_q)) - y(block * data.tile_q),
-        class: "pl-block",
-      }),
-    );
-    root.append(
-      s("rect", {
-        x: left,
-        y: y(row),
-        width: wide,
-        height: Math.max(2, high / data.rows),
-        class: high / data.rows > 14 ? "pl-row pl-tall" : "pl-row",
-      }),
+      rect("pl-block", left, y(first), wide, y(Math.min(data.rows, first + data.tile_q)) - y(first)),
+      rect(tall > 14 ? "pl-row pl-tall" : "pl-row", left, y(row), wide, Math.max(2, tall)),
     );
     if (wide / count() >= 4)
       for (let k = 1; k < count(); k++)
-        root.append(
-          s("line", { x1: x(k * data.tile_kv), x2: x(k * data.tile_kv), y1: top, y2: top + high, class: "pl-cut" }),
-        );
+        root.append(segment("pl-cut", x(k * data.tile_kv), top, x(k * data.tile_kv), top + high));
     if (high / (data.rows / data.tile_q) >= 4)
       for (let k = data.tile_q; k < data.rows; k += data.tile_q)
-        root.append(s("line", { x1: left, x2: left + wide, y1: y(k), y2: y(k), class: "pl-cut" }));
+        root.append(segment("pl-cut", left, y(k), left + wide, y(k)));
     for (const [text, tx, ty, anchor] of [
       ["key →", left, 11, "start"],
       [data.keys - 1, left + wide, 11, "end"],
@@ -134,13 +116,12 @@ export function makeTileMap(onpick) {
       words = [`${data.row_name} ${row}`];
     if (data.tile_q > 1) words.push(`block ${block} (rows ${block * data.tile_q}–${last})`);
     const { kinds } = data,
-      at = kinds && tile >= 0 ? Math.floor((tile * data.tile_kv) / kinds.keys) : -1;
-    const keys = (k, size) => `keys ${k * size}–${Math.min(data.keys, (k + 1) * size) - 1}`,
-      kind = at >= 0 ? KINDS[kinds.lines[Math.floor(row / kinds.rows)][at]] : "";
-    if (kind && kinds.keys !== data.tile_kv) words.push(`${keys(at, kinds.keys)} ${kind}`);
-    else if (data.causal || !kinds) words.push(sees ? `sees keys 0–${sees - 1}` : "sees no key");
-    if (tile >= 0) words.push(data.tile_kv > 1 ? `tile ${tile}: ${keys(tile, data.tile_kv)}` : `key ${tile}`);
-    if (kind && kinds.keys === data.tile_kv) words.push(kind);
+      at = tile >= 0 ? Math.floor((tile * data.tile_kv) / kinds.keys) : -1;
+    const kind = at >= 0 ? KINDS[kinds.lines[Math.floor(row / kinds.rows)][at]] : "";
+    if (!masked) words.push(sees ? `sees keys 0–${sees - 1}` : "sees no key");
+    else if (kind) words.push(`keys ${keysOf(at, kinds.keys)} ${kind}`);
+    if (tile >= 0) words.push(data.tile_kv > 1 ? `tile ${tile}: keys ${keysOf(tile, data.tile_kv)}` : `key ${tile}`);
+    if (kind && data.causal && !masked) words.push(kind);
     out.read.textContent = words.join(", ");
   }
   function choose(r, k, tell) {
@@ -183,35 +164,28 @@ export function makeTileMap(onpick) {
       if (!data) return;
       tile = key < data.keys ? Math.floor(key / data.tile_kv) : -1;
       row = Math.min(row, data.rows - 1);
-      if (data.causal && !data.kinds && data.keys) data = { ...data, kinds: causal() };
+      masked = !!data.kinds;
+      data = { ...data, kinds: data.kinds || tiles() };
       const { kinds } = data;
-      for (const name of ["not", "partly"]) legend.querySelector(`.pl-${name}`).hidden = !kinds;
-      const all = kinds?.lines.join("") || "",
+      for (const name of ["not", "partly"]) legend.querySelector(`.pl-${name}`).hidden = !masked && !data.causal;
+      const all = kinds.lines.join(""),
         visited = all.replaceAll("0", "").length;
       const size = data.tile_kv > 1 ? `${data.tile_q} × ${data.tile_kv}` : `${data.tile_q} × 1 key`;
-      out.note.textContent = kinds ? `${visited}/${all.length} run` : size;
-      out.note.title = kinds ? `${visited} of ${all.length} tiles of ${kinds.rows} × ${kinds.keys} are visited` : "";
+      out.note.textContent = masked || data.causal ? `${visited}/${all.length} run` : size;
+      out.note.title = `${visited} of ${all.length} tiles of ${kinds.rows} × ${kinds.keys} are visited`;
       holder.setAttribute(
         "aria-label",
         `Map of ${data.rows} ${data.row_name}s by ${data.keys} keys in tiles of ${size}. Arrow keys move, Enter chooses.`,
       );
       const counted = (k, kind) => kinds.lines.filter((line) => line[k] === kind).length;
       out.later(() => [
-        kinds
-          ? tableOf(
-              ["keys", ...KINDS],
-              Array.from({ length: Math.min(256, kinds.lines[0].length) }, (_, k) => [
-                `${k * kinds.keys}–${Math.min(data.keys, (k + 1) * kinds.keys) - 1}`,
-                ...["0", "1", "2"].map((kind) => counted(k, kind)),
-              ]),
-            )
-          : tableOf(
-              ["tile", "keys", `${data.row_name}s that see it`],
-              Array.from({ length: Math.min(256, count()) }, (_, k) => {
-                const [a, b] = [k * data.tile_kv, Math.min(data.keys, (k + 1) * data.tile_kv)];
-                return [k, `${a}–${b - 1}`, `0–${data.rows - 1}`];
-              }),
-            ),
+        tableOf(
+          ["keys", ...KINDS],
+          Array.from({ length: Math.min(256, kinds.lines[0].length) }, (_, k) => [
+            keysOf(k, kinds.keys),
+            ...["0", "1", "2"].map((kind) => counted(k, kind)),
+          ]),
+        ),
       ]);
       say();
       draw();
