@@ -77,6 +77,7 @@ def test_the_first_nan_and_a_condition_lead_to_their_line_of_source(viewer: Any)
     made = page.inner_text(".pl-status")
     assert "sqrt" in made
     assert page.inner_text(".pl-source-line code") == "float root = sqrtf(v);"
+    assert "reads 0–31\n" in page.inner_text("section[aria-label=Arrays]")
     register = page.inner_text(".pl-registers thead .pl-written")
     page.select_option("select[aria-label='what to go to']", "source")
     page.focus("section[aria-label=PTX] .pl-lines")

@@ -9,6 +9,7 @@ import { descriptorsOf } from "./descriptors.js";
 import { hoverDocs } from "./code_hover.js";
 import { laneNumber, openTrace, readWarp } from "./trace.js";
 import { lanesOf, makeAccessCard } from "./access.js";
+import { makeArraysCard } from "./arrays.js";
 import { makeExchangeCard } from "./lane_exchange.js";
 import { makeRegisterTable } from "./registers.js";
 import { makeTimeline } from "./timeline.js";
@@ -158,6 +159,7 @@ function render({ model, el }) {
   const timeline = info.timeline ? makeTimeline(info.timeline, (block, warp, step) => goTo(block, warp, step)) : null;
   const exchange = makeExchangeCard(info.exchange, registers, names);
   const shared = makeSharedCard(info.windows, trace.head, (line) => plain[line - 1]);
+  const arrays = makeArraysCard(info.windows, plain, names);
   const cluster = makeClusterCard(
     info.windows,
     trace.head,
@@ -193,7 +195,7 @@ function render({ model, el }) {
     ptx.el,
     table.el,
     h("div.pl-side.pl-step-cards", null, access.el, exchange.el),
-    h("div.pl-side.pl-state-cards", null, cluster.el, shared.el, timeline?.el),
+    h("div.pl-side.pl-state-cards", null, cluster.el, shared.el, arrays.el, timeline?.el),
   );
   ptx.body.before(sourceLine);
   const cards = choice(
@@ -314,6 +316,7 @@ function render({ model, el }) {
     status.textContent = `${says || edge}${place}: ${now.opcode}${access.degree() > 1 ? ` · ⚠ ${access.degree()}-way bank conflict, explained below` : ""}`;
     exchange.show(warp, at, active);
     shared.show(warp, at);
+    arrays.show(at);
     cluster.show(warp, at);
     showSource(now.line);
     // What the step is about comes first: a bank conflict, what passes between lanes, its access to memory.
@@ -481,6 +484,7 @@ function render({ model, el }) {
     const read = await readWarp(trace, key);
     if (mine !== loading) return; // another warp was chosen meanwhile
     warp = read;
+    arrays.open(warp);
     const opened = Promise.all([shared.open(trace, key), cluster.open(trace, key)]);
     const counts = new Map();
     for (const step of warp.steps) counts.set(step.line, (counts.get(step.line) || 0) + lanesOf(step.mask).length);
