@@ -372,6 +372,7 @@ def setting(
         version,
         {
             "text": request.subject.text,
+            "device": request.device,
             **{p.name: _setting(version, p.name, request) for p in request.subject.parameters},
         },
         request.subject.size(request.given),

@@ -37,7 +37,7 @@ def test_a_line_opens_the_debugger_there(lab: Any) -> None:
     for theme in ("Dark", "Light"):
         lab_server.use_theme(lab, f"JupyterLab {theme}")
         assert violations(lab, ".ptxlab-below") + violations(lab, ".pl-bar-below") == []
-    lab.click(".pl-bar-below button:has-text('‹ Explorer')")
+    lab.keyboard.press("Escape")
     lab.wait_for_selector(".ptxlab-debugger", state="detached")
 
 

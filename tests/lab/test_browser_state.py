@@ -204,6 +204,9 @@ def test_half_double_and_undo(lab: Any) -> None:
         lab.locator(EXPLORER).get_by_role("button", name=press).click()
         settle(lab, before)
         assert control(lab, "Sq").input_value() == str(now)
+    lines(lab).first.click()
+    lab.keyboard.press("Escape")  # back to what was changed last
+    assert control(lab, "Sq").evaluate("e => e === document.activeElement")
 
 
 @pytest.mark.rest

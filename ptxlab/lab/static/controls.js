@@ -196,6 +196,7 @@ export function makeControls(model, changed, undo) {
   const leave = (e) => {
     if (e.key !== "Escape" || button.getAttribute("aria-expanded") !== "true") return;
     fold(false);
+    e.preventDefault();
     button.focus();
   };
   for (const part of [el, button]) part.addEventListener("keydown", leave);
@@ -209,6 +210,12 @@ export function makeControls(model, changed, undo) {
     mark,
     send,
     heard,
+    /** The focus goes to the control that was changed last. */
+    back: () =>
+      shown
+        .find(({ el }) => el.matches(".pl-moved"))
+        ?.el.querySelector("input, select")
+        ?.focus(),
     /** What a parameter says. */
     value: (name) => edits[name] ?? values().given[name],
     /** What was set here and not heard of yet: [label, before, now]. */

@@ -205,10 +205,10 @@ function render({ model, el }) {
       ["step", "This step"],
       ["state", "Shared"],
     ],
-    "registers",
+    "step",
     (key) => (main.dataset.card = key),
   );
-  main.dataset.card = "registers";
+  main.dataset.card = "step";
   const problem = h(
     "div.pl-problem",
     { role: "alert", hidden: !info.note || info.findings.length > 0 },

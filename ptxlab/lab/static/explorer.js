@@ -94,11 +94,7 @@ function render({ model, el }) {
 
   const title = h("h3"),
     entry = h("code.pl-entry");
-  const pin = h(
-    "button.pl-button.pl-asks",
-    { title: "compare later settings with this one", onclick: () => model.send({ kind: "pin" }) },
-    "Pin",
-  );
+  const pin = asks("Pin", "compare later settings with this one", () => ({ kind: "pin" }));
   const edit = asks("Edit", "change this PTX in an editor, and see it run", () => ({
     kind: "edit",
     line: ptx.place(() => true)?.[0],
@@ -236,11 +232,14 @@ function render({ model, el }) {
       (e) => e.checkVisibility({ visibilityProperty: true }) && !e.matches(":disabled"),
     );
 
-  /** F6 goes to the next part of the page, F7 to the next change of the code, F8 to the next finding; with Shift back. */
+  /** F6 goes to the next part of the page, F7 to the next change of the code, F8 to the next finding; with Shift back.
+   * Escape closes what is open, else it goes to what was changed last. */
   function keys(e) {
     const by = e.shiftKey ? -1 : 1;
-    if (e.ctrlKey || e.metaKey || e.altKey || !["F6", "F7", "F8"].includes(e.key)) return;
+    if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || !["F6", "F7", "F8", "Escape"].includes(e.key))
+      return;
     e.preventDefault();
+    if (e.key === "Escape") return below.close() || controls.back();
     if (e.key === "F7") return views.compares() && views.diff.step(by);
     if (e.key === "F8") {
       results.tabs.pick("findings");

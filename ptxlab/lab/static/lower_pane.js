@@ -42,6 +42,12 @@ export function makeBelow(model, root, code) {
   model.on("change:below", paint);
   paint();
 
+  /** Closes what is open; whether there is anything. */
+  function close() {
+    if (model.get("below")) model.send({ kind: "close" });
+    return !!model.get("below");
+  }
+
   /** Waits until what is open can take the focus, and gives it that; what is there already keeps it elsewhere. */
   function reveal(by) {
     const below = root.closest(".ptxlab-app")?.querySelector(".ptxlab-below"),
@@ -49,6 +55,7 @@ export function makeBelow(model, root, code) {
     opener = by;
     watch?.disconnect();
     if (!below) return;
+    below.onkeydown = (/** @type {KeyboardEvent} */ e) => e.key === "Escape" && !e.defaultPrevented && close();
     watch = new MutationObserver(() => {
       const now = below.querySelector(OPENED);
       if (!now || now === before) return;
@@ -61,6 +68,7 @@ export function makeBelow(model, root, code) {
   return {
     el,
     reveal,
+    close,
     stop() {
       watch?.disconnect();
       sizes.disconnect();

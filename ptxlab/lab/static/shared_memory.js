@@ -158,6 +158,7 @@ export function makeSharedCard(windows, head, lineText) {
     drawWords(canvas, BANK_CELL, shown, words, here, getComputedStyle(canvas).color, (by) =>
       by.warp === mine.number ? 0.85 : 0.45,
     );
+    canvas.style.height = `${canvas.height}px`; // it gives way in its width alone
     offsets.replaceChildren(
       ...Array.from({ length: shown }, (_, row) => h("div", null, row % 4 ? "\u00a0" : hex(row * BANKS * WORD))),
     );
@@ -200,7 +201,8 @@ export function makeSharedCard(windows, head, lineText) {
   canvas.addEventListener("pointermove", (e) => {
     const box = canvas.getBoundingClientRect();
     const word =
-        Math.floor((e.clientX - box.left) / BANK_CELL[0]) + BANKS * Math.floor((e.clientY - box.top) / BANK_CELL[1]),
+        Math.floor(((e.clientX - box.left) / box.width) * BANKS) +
+        BANKS * Math.floor((e.clientY - box.top) / BANK_CELL[1]),
       by = words.get(word);
     const place = `Bytes ${hex(word * WORD)} to ${hex(word * WORD + WORD - 1)}, bank ${word % BANKS}`;
     out.read.textContent = by
