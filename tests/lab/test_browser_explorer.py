@@ -380,16 +380,7 @@ def test_a_decode_kernel_shows_its_parts_and_its_error(lab: Any) -> None:
 
 
 @pytest.mark.rest
-def test_dark_theme_and_small_windows(lab: Any) -> None:
-    def lightness(selector: str) -> float:
-        colour = lab.eval_on_selector(f"{EXPLORER} {selector}", "e => getComputedStyle(e).backgroundColor")
-        return sum(int(x) for x in colour.removeprefix("rgb(").rstrip(")").split(",")[:3]) / 765
-
-    lab.click(f"{EXPLORER} button:has-text('Code')")
-    for theme, least, most in (("Dark", 0.0, 0.2), ("Light", 0.9, 1.0)):
-        lab_server.use_theme(lab, f"JupyterLab {theme}")
-        assert least <= lightness(".pl-pane .pl-lines") <= most
-        shot(lab, f"explorer-{theme.lower()}")
+def test_small_windows(lab: Any) -> None:
     for width in (1280, 800, 400):
         lab.set_viewport_size({"width": width, "height": 900})
         lab_server.painted(lab)

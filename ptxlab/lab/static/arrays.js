@@ -1,13 +1,15 @@
 // @ts-check
 // Which elements of the kernel's arrays a warp reads and writes, drawn on the arrays as far as it reaches, and those of a step.
 
-import { card, h, rect, s, tableOf } from "./dom.js";
+import { card, h, s, tableOf } from "./dom.js";
 import { lanesOf, resolved } from "./access.js";
 
 const ARRAY_WIDE = 512,
   LOOKED_AT = 1 << 20; // pixels of the furthest element; elements that are looked at
 const KINDS_OF_ACCESS = ["load", "store"];
 const ARRAY_ADDRESS = /^\s*(?:@\S+\s+)?ld\.param\.[bus]64\s+(%[\w$]+),\s*\[([\w$]+)\]/; // the address of an array
+
+const rect = (x, y, width, height, css) => s("rect", { x, y, width, height, class: css });
 
 /** Numbers in ascending order as [first, last] of those that follow each other. */
 function runsOf(numbers) {
@@ -85,10 +87,10 @@ export function makeArraysCard(windows, lines, names) {
               return runs[k].length ? `${word} ${elementsOf(runs[k])}${step}` : [];
             });
           const bar = (css, k, [a, b]) =>
-            rect(css, (ARRAY_WIDE * a) / end, 1 + 8 * k, Math.max(1, (ARRAY_WIDE * (b + 1 - a)) / end), 6);
+            rect((ARRAY_WIDE * a) / end, 1 + 8 * k, Math.max(1, (ARRAY_WIDE * (b + 1 - a)) / end), 6, css);
           const svg = s("svg", { viewBox: `0 -2 ${ARRAY_WIDE} 19`, "aria-hidden": "true", class: "pl-elements" });
           svg.append(
-            rect("pl-frame", 0, -1, ARRAY_WIDE, 17),
+            rect(0, -1, ARRAY_WIDE, 17, "pl-frame"),
             ...[0, 1].flatMap((k) => [
               ...runs[k].map((run) => bar("pl-touched", k, run)),
               ...here[k].map((run) => bar("pl-chosen", k, run)),

@@ -25,10 +25,6 @@ export function s(tag, props, ...children) {
   return el;
 }
 
-/** A rectangle of SVG, and a line. */
-export const rect = (css, x, y, width, height, more = {}) => s("rect", { x, y, width, height, class: css, ...more });
-export const segment = (css, x1, y1, x2, y2) => s("line", { x1, y1, x2, y2, class: css });
-
 /** Makes a node what another one of its kind is. What is alike stays, so that the browser need not lay it out again. */
 function become(node, now) {
   if (node.nodeType === Node.TEXT_NODE) {

@@ -3,10 +3,20 @@
 
 import { card, h, tableOf, onceAFrame, short, sizeOf } from "./dom.js";
 
-/** A colour as its [red, green, blue]. */
-export const rgb = (hex) => [0, 2, 4].map((k) => parseInt(hex.slice(k, k + 2), 16));
-const RAMP = ["f7fbff", "c6dbef", "6baed6", "2171b5", "08306b"].map(rgb); // light: small is pale
-const RAMP_DARK = ["121826", "163e70", "2676b2", "70b4dc", "def0fc"].map(rgb); // dark: small is dark
+const RAMP = [
+  [247, 251, 255],
+  [198, 219, 239],
+  [107, 174, 214],
+  [33, 113, 181],
+  [8, 48, 107],
+]; // light: small is pale
+const RAMP_DARK = [
+  [18, 24, 38],
+  [22, 62, 112],
+  [38, 118, 178],
+  [112, 180, 220],
+  [222, 240, 252],
+]; // dark: small is dark
 const DECADES = 4; // the ramp covers 1e-4 of the tolerance to the tolerance
 
 /** Whether the page is dark. */

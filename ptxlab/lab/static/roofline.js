@@ -1,7 +1,7 @@
 // @ts-check
 // Roofline and occupancy: what the counted work allows on a GPU, and what keeps blocks out of a multiprocessor.
 
-import { card, h, tableOf, onceAFrame, rect, s, segment, short, sizeOf } from "./dom.js";
+import { card, h, tableOf, onceAFrame, s, short, sizeOf } from "./dom.js";
 import { bar, origin, tableCard } from "./counters.js";
 
 /** Puts labels beside their points: of the places around each, the first where nothing stands yet. The places are tried
@@ -14,10 +14,14 @@ function placeLabels(labels, points, taken, frame) {
   return labels.map(([x, y, words, css]) => {
     const wide = 6.3 * words.length; // of bold letters
     const tries = [
-      ...[
-        [14, -7],
-        [27, -20],
-      ].flatMap((below) => [9, -9 - wide].flatMap((dx) => below.map((dy) => [dx, dy]))),
+      [9, 14],
+      [9, -7],
+      [-9 - wide, 14],
+      [-9 - wide, -7],
+      [9, 27],
+      [9, -20],
+      [-9 - wide, 27],
+      [-9 - wide, -20],
       [-wide / 2, 27],
       [-wide / 2, -20],
     ];
@@ -69,26 +73,42 @@ export function makeRoofline() {
     const root = s("svg", { width, height, "aria-hidden": "true" });
     const text = (tx, ty, words, anchor, css = "pl-tick") =>
       root.append(s("text", { x: tx, y: ty, class: css, "text-anchor": anchor }, String(words)));
-    root.append(rect("pl-frame", left, top, width - left - right, height - bottom - top));
+    root.append(
+      s("rect", { x: left, y: top, width: width - left - right, height: height - bottom - top, class: "pl-frame" }),
+    );
     for (let d = Math.ceil(Math.log10(x0)); d <= Math.log10(x1); d++) {
-      root.append(segment("pl-cut", x(10 ** d), top, x(10 ** d), height - bottom));
+      root.append(s("line", { x1: x(10 ** d), x2: x(10 ** d), y1: top, y2: height - bottom, class: "pl-cut" }));
       text(x(10 ** d), height - bottom + 11, short(10 ** d), "middle");
     }
     for (let d = Math.ceil(Math.log10(y0)); d <= Math.log10(y1); d++) {
-      root.append(segment("pl-cut", left, y(10 ** d), width - right, y(10 ** d)));
+      root.append(s("line", { x1: left, x2: width - right, y1: y(10 ** d), y2: y(10 ** d), class: "pl-cut" }));
       text(left - 4, y(10 ** d) + 3, d >= 12 ? `${short(10 ** (d - 12))} T` : `${short(10 ** (d - 9))} G`, "end");
     }
     const peak = Math.max(...data.roofs.map(([, r]) => r));
-    const low = y(Math.max(y0, x0 * data.bandwidth));
-    root.append(segment("pl-roof", x(x0), low, x(peak / data.bandwidth), y(peak)));
+    root.append(
+      s("line", {
+        x1: x(x0),
+        y1: y(Math.max(y0, x0 * data.bandwidth)),
+        x2: x(peak / data.bandwidth),
+        y2: y(peak),
+        class: "pl-roof",
+      }),
+    );
     text(x(x0) + 8, y(x0 * 4 * data.bandwidth) - 10, `${short(data.bandwidth / 1e9, 4)} GB/s`, "start");
     const taken = [];
     for (const [name, level, own] of [...data.roofs, ...(data.own ? [[...data.own, true]] : [])]) {
-      const start = x(Math.max(x0, level / data.bandwidth));
-      root.append(segment(own ? "pl-roof pl-own" : "pl-roof", start, y(level), x(x1), y(level)));
+      root.append(
+        s("line", {
+          x1: x(Math.max(x0, level / data.bandwidth)),
+          x2: x(x1),
+          y1: y(level),
+          y2: y(level),
+          class: own ? "pl-roof pl-own" : "pl-roof",
+        }),
+      );
       const words = `${name} ${flops(level)}`,
         wide = 5.4 * words.length,
-        begin = start + 6;
+        begin = x(Math.max(x0, level / data.bandwidth)) + 6;
       const atRight = width - right - 3 - wide,
         free = ([from, base]) =>
           // no point of its own lies there, and no words of another roof

@@ -2,8 +2,8 @@
 // The online softmax of one row as the kernel went through it: its scores, m over them, l, rescale, the output row. A
 // point, once chosen, leads to the PTX lines that made it; "Play" walks through the tiles.
 
-import { card, h, tableOf, onceAFrame, rect, s, segment, short, sizeOf } from "./dom.js";
-import { isDark, rgb } from "./errors.js";
+import { card, h, tableOf, onceAFrame, s, short, sizeOf } from "./dom.js";
+import { isDark } from "./errors.js";
 
 const LOW = 170; // pixels of a plot below which it has no chart of the output
 const SERIES = [
@@ -32,7 +32,17 @@ function drawnOutput({ values }, dark) {
   canvas.height = rows;
   const ctx = canvas.getContext("2d"),
     image = ctx.createImageData(values.length, rows);
-  const [none, less, more] = (dark ? ["1c1c1e", "6cb6ff", "ff8f78"] : ["f7f7f7", "0550ae", "b22814"]).map(rgb);
+  const [none, less, more] = dark
+    ? [
+        [28, 28, 30],
+        [108, 182, 255],
+        [255, 143, 120],
+      ]
+    : [
+        [247, 247, 247],
+        [5, 80, 174],
+        [178, 40, 20],
+      ];
   values.forEach((column, t) =>
     column.forEach((v, c) => {
       const share = Math.sqrt(Math.abs(v) / 127),
@@ -120,8 +130,19 @@ export function makeStatePlot(onpick) {
       if (!(hi - lo > 1e-5 * Math.abs(hi))) [lo, hi] = all.length ? [lo - 0.5, hi + 0.5] : [0, 1];
       const y = (v) => top + high - ((v - lo) / (hi - lo)) * high;
       const picked = chosen && chosen[0] === key;
-      root.append(rect(picked ? "pl-frame pl-picked" : "pl-frame", left, top - 2, wide, high + 4));
-      if (at >= 0) root.append(rect("pl-now", edge(at), top - 2, Math.max(1, each), high + 4));
+      root.append(
+        s("rect", {
+          x: left,
+          y: top - 2,
+          width: wide,
+          height: high + 4,
+          class: picked ? "pl-frame pl-picked" : "pl-frame",
+        }),
+      );
+      if (at >= 0)
+        root.append(
+          s("rect", { x: edge(at), y: top - 2, width: Math.max(1, each), height: high + 4, class: "pl-now" }),
+        );
       for (const v of high < 16 ? [hi] : [lo, hi])
         label(left - 5, y(v) + (v === lo ? 2 : 7), short(v), "pl-tick", "end");
       label(
@@ -151,7 +172,8 @@ export function makeStatePlot(onpick) {
       if (data.parts) {
         // parts do not follow one another: stems instead of a line
         data.kernel[key].forEach((v, k) => {
-          if (Number.isFinite(v)) root.append(segment(`pl-series pl-${key}`, x(k), y(lo), x(k), y(v)));
+          if (Number.isFinite(v))
+            root.append(s("line", { x1: x(k), x2: x(k), y1: y(lo), y2: y(v), class: `pl-series pl-${key}` }));
         });
       }
       let run = [];
@@ -196,12 +218,30 @@ export function makeStatePlot(onpick) {
           style: "image-rendering: pixelated",
         }),
       );
-      if (stop < n) root.append(rect("pl-cover", edge(stop + 1), top, Math.max(0, wide - (stop + 1) * each), high));
-      root.append(rect(picked ? "pl-frame pl-picked pl-hollow" : "pl-frame pl-hollow", left, top, wide, high));
+      if (stop < n)
+        root.append(
+          s("rect", {
+            x: edge(stop + 1),
+            y: top,
+            width: Math.max(0, wide - (stop + 1) * each),
+            height: high,
+            class: "pl-cover",
+          }),
+        );
+      root.append(
+        s("rect", {
+          x: left,
+          y: top,
+          width: wide,
+          height: high,
+          class: picked ? "pl-frame pl-picked pl-hollow" : "pl-frame pl-hollow",
+        }),
+      );
       label(left, top - 6, "output row o, not yet divided by l (numpy)", "pl-name", "start");
       label(left - 5, top + 9, "0", "pl-tick", "end");
       label(left - 5, top + high, data.output.columns.at(-1), "pl-tick", "end");
-      if (at >= 0) root.append(rect("pl-column", edge(at), top, Math.max(1, each), high));
+      if (at >= 0)
+        root.append(s("rect", { x: edge(at), y: top, width: Math.max(1, each), height: high, class: "pl-column" }));
     }
     for (const k of n > 1 ? [0, n - 1] : [0]) label(x(k), height - 3, k, "pl-tick", "middle");
     label(left + wide / 2, height - 3, data.unit, "pl-tick", "middle");

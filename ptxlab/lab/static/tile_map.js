@@ -1,7 +1,7 @@
 // @ts-check
 // The tile map: query rows against keys, cut as the kernel cuts them, with the row and the KV tile that are selected.
 
-import { card, h, tableOf, onceAFrame, rect, s, segment, sizeOf } from "./dom.js";
+import { card, h, tableOf, onceAFrame, s, sizeOf } from "./dom.js";
 
 const KINDS = ["skipped", "seen in part", "whole"];
 
@@ -61,42 +61,62 @@ export function makeTileMap(onpick) {
         s(
           "pattern",
           { id, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-          segment("pl-hatch", 0, 0, 0, 5),
+          s("line", { x1: 0, y1: 0, x2: 0, y2: 5, class: "pl-hatch" }),
         ),
       ),
     );
-    root.append(rect("pl-frame", left, top, wide, high));
+    root.append(s("rect", { x: left, y: top, width: wide, height: high, class: "pl-frame" }));
     const { kinds } = data;
     kinds.lines.forEach((line, r) => {
       for (const { 0: run, index } of line.matchAll(/0+|1+/g)) {
         const [a, b] = [x(index * kinds.keys), x(Math.min(data.keys, (index + run.length) * kinds.keys))],
           [from, to] = [y(r * kinds.rows), y(Math.min(data.rows, (r + 1) * kinds.rows))];
-        const skipped = run[0] === "0";
-        root.append(
-          rect(skipped ? "pl-masked" : "pl-part", a, from, b - a, to - from, skipped && { fill: `url(#${id})` }),
-        );
+        const look = run[0] === "0" ? { fill: `url(#${id})`, class: "pl-masked" } : { class: "pl-part" };
+        root.append(s("rect", { x: a, y: from, width: b - a, height: to - from, ...look }));
       }
     });
     if (data.causal) {
       const first = Math.max(0, data.rows - data.keys); // the first row that sees a key
-      root.append(segment("pl-hatch", x(seen(first)), y(first), x(data.keys), y(data.rows)));
+      const edge = `M${x(seen(first))} ${y(first)}L${x(data.keys)} ${y(data.rows)}`;
+      root.append(s("path", { d: edge, class: "pl-hatch" }));
     }
-    if (tile >= 0 && tile < count()) {
-      const [from, to] = [x(tile * data.tile_kv), x(Math.min(data.keys, (tile + 1) * data.tile_kv))];
-      root.append(rect("pl-tile", from, top, Math.max(2, to - from), high));
-    }
-    const first = Math.floor(row / data.tile_q) * data.tile_q,
-      tall = high / data.rows;
+    if (tile >= 0 && tile < count())
+      root.append(
+        s("rect", {
+          x: x(tile * data.tile_kv),
+          y: top,
+          width: Math.max(2, x(Math.min(data.keys, (tile + 1) * data.tile_kv)) - x(tile * data.tile_kv)),
+          height: high,
+          class: "pl-tile",
+        }),
+      );
+    const block = Math.floor(row / data.tile_q);
     root.append(
-      rect("pl-block", left, y(first), wide, y(Math.min(data.rows, first + data.tile_q)) - y(first)),
-      rect(tall > 14 ? "pl-row pl-tall" : "pl-row", left, y(row), wide, Math.max(2, tall)),
+      s("rect", {
+        x: left,
+        y: y(block * data.tile_q),
+        width: wide,
+        height: y(Math.min(data.rows, (block + 1) * data.tile_q)) - y(block * data.tile_q),
+        class: "pl-block",
+      }),
+    );
+    root.append(
+      s("rect", {
+        x: left,
+        y: y(row),
+        width: wide,
+        height: Math.max(2, high / data.rows),
+        class: high / data.rows > 14 ? "pl-row pl-tall" : "pl-row",
+      }),
     );
     if (wide / count() >= 4)
       for (let k = 1; k < count(); k++)
-        root.append(segment("pl-cut", x(k * data.tile_kv), top, x(k * data.tile_kv), top + high));
+        root.append(
+          s("line", { x1: x(k * data.tile_kv), x2: x(k * data.tile_kv), y1: top, y2: top + high, class: "pl-cut" }),
+        );
     if (high / (data.rows / data.tile_q) >= 4)
       for (let k = data.tile_q; k < data.rows; k += data.tile_q)
-        root.append(segment("pl-cut", left, y(k), left + wide, y(k)));
+        root.append(s("line", { x1: left, x2: left + wide, y1: y(k), y2: y(k), class: "pl-cut" }));
     for (const [text, tx, ty, anchor] of [
       ["key →", left, 11, "start"],
       [data.keys - 1, left + wide, 11, "end"],
