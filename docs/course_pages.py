@@ -17,7 +17,7 @@ import ptxlab as pl
 from ptxlab.builder import Builder, Ptr, f32, kernel
 from ptxlab.course import build, outputs, slides
 from ptxlab.course.gallery.exhibit import Exhibit
-from ptxlab.lab import saved_debugger
+from ptxlab.lab import saved
 from ptxlab.lab.trace_events import Shown
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -180,7 +180,7 @@ def front_trace() -> str:
     run = pl.launch(softmax_row, 1, 32, scores, np.zeros(32, np.float32), device="step", trace=pl.Trace())
     assert run.trace is not None
     first = next(n for n, line in enumerate(run.trace.text.splitlines(), 1) if "shfl" in line)
-    return saved_debugger.copy_html(Shown(run.trace, at=[first]), None)
+    return saved.copy_html(Shown(run.trace, at=[first]), None)
 
 
 def explored(name: str) -> str:
@@ -212,5 +212,5 @@ def trace_of(name: str) -> str:
     sizes = {"seq_len": 8} if name in pl.kernels.names("prefill") else {"seq_k": 8}
     head_dim = max(16, pl.kernels.get(name).parameters["head_dim"].minimum)
     debugger = pl.debug(name, head_dim=head_dim, **sizes, blocks=0, warps=0)
-    viewer = saved_debugger.copy_html(debugger.shown)
+    viewer = saved.copy_html(debugger.shown)
     return f'## Step through it\n\n`````{{raw}} html\n<div class="output">{viewer}</div>\n`````\n'

@@ -56,7 +56,6 @@ if TYPE_CHECKING:
         plot_error,
         plot_roofline,
         plot_state,
-        plot_sweep,
         plot_tile,
         show,
     )
@@ -68,6 +67,7 @@ if TYPE_CHECKING:
     from ptxlab.performance.estimate import estimate
     from ptxlab.static import inspect, occupancy, parse
     from ptxlab.sweeps import open_sweep, sweep, tune
+    from ptxlab.sweeps.plot import plot_sweep
     from ptxlab.version import __version__ as __version__
 
 _HOMES = {
@@ -88,7 +88,7 @@ _HOMES = {
         "frontends": "cuda",
         "gpu": "assemble sass",
         "lab": "debug diff editor explore load_ipython_extension plot_comparison plot_error plot_roofline plot_state "
-        "plot_sweep plot_tile show",
+        "plot_tile show",
         "launch.buffers": "DeviceBuffer const empty out to_device",
         "launch.run": "launch",
         "launch.tensor_maps": "TensorMap",
@@ -96,6 +96,7 @@ _HOMES = {
         "performance.estimate": "estimate",
         "static": "inspect occupancy parse",
         "sweeps": "open_sweep sweep tune",
+        "sweeps.plot": "plot_sweep",
         "version": "__version__",
     }.items()
     for name in names.split()

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ptxlab.lab.extension import load_ipython_extension
     from ptxlab.lab.plots import plot_comparison, plot_error, plot_state
     from ptxlab.lab.roofline import plot_roofline
-    from ptxlab.lab.sweep_plot import plot_sweep
     from ptxlab.lab.tile_plot import plot_tile
 
 _HOMES = dict.fromkeys(("plot_comparison", "plot_error", "plot_state"), "plots") | {
@@ -24,7 +23,6 @@ _HOMES = dict.fromkeys(("plot_comparison", "plot_error", "plot_state"), "plots")
     "explore": "explorer",
     "load_ipython_extension": "extension",
     "plot_roofline": "roofline",
-    "plot_sweep": "sweep_plot",
     "plot_tile": "tile_plot",
     "show": "cell",
 }
@@ -39,7 +37,6 @@ __all__ = [
     "plot_error",
     "plot_roofline",
     "plot_state",
-    "plot_sweep",
     "plot_tile",
     "show",
 ]

@@ -12,14 +12,14 @@ from pathlib import Path
 
 STATIC = Path(__file__).parent / "static"
 SCRIPTS = {
-    "explorer": ("keys.js", "dom.js", "answers.js", "controls.js", "pane.js", "find.js", "descriptors.js",
+    "explorer": ("keys.js", "dom.js", "drawing.js", "answers.js", "controls.js", "pane.js", "find.js", "descriptors.js",
                  "code_hover.js", "diff.js", "summary_strip.js", "errors.js", "softmax_state.js", "tile_map.js",
                  "counters.js", "roofline.js", "status.js", "scroll_anchor.js", "links.js", "views.js", "findings.js",
                  "results.js", "lesson.js", "problem.js", "frames.js", "lower_pane.js", "explorer.js"),
     "editor": ("editor.js",),
-    "debugger": ("keys.js", "dom.js", "pane.js", "find.js", "descriptors.js", "code_hover.js", "trace.js", "access.js",
-                 "arrays.js", "collectives.js", "lane_exchange.js", "registers.js", "timeline.js", "shared_memory.js",
-                 "cluster.js", "findings.js", "debugger.js"),
+    "debugger": ("keys.js", "dom.js", "drawing.js", "pane.js", "find.js", "descriptors.js", "code_hover.js",
+                 "trace.js", "access.js", "arrays.js", "collectives.js", "lane_exchange.js", "registers.js",
+                 "timeline.js", "shared_memory.js", "findings.js", "debugger.js"),
 }  # fmt: skip
 """The parts of each module in order. In the page they share one scope, so no name stands at the top of two of them."""
 STYLES = {
@@ -33,9 +33,9 @@ _JOINTS = re.compile(r'^import [^;]*"./\w+\.js";\n|^export (?!default)', re.MULT
 
 
 @cache
-def script(widget: str = "explorer", *without: str) -> str:
-    """The whole ES module of a widget; `without` parts that are not needed."""
-    parts = ((STATIC / name).read_text(encoding="utf-8") for name in SCRIPTS[widget] if name not in without)
+def script(widget: str = "explorer") -> str:
+    """The whole ES module of a widget."""
+    parts = ((STATIC / name).read_text(encoding="utf-8") for name in SCRIPTS[widget])
     return "\n".join(_JOINTS.sub("", part) for part in parts)
 
 

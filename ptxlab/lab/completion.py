@@ -10,29 +10,14 @@ import numpy as np
 from IPython.core.completer import SimpleCompletion, context_matcher
 
 from ptxlab import kernels, targets
-from ptxlab.lab import cuda_words, language
+from ptxlab.lab import cuda_words, language, library_subjects
 from ptxlab.lab.named_kernels import KEPT
 from ptxlab.launch.run import ALL_CHECKS
 
 CELL_MAGICS = ("%%ptx", "%%cuda")
 LINE_MAGICS = ("%ptx_explore", "%ptx_debug")
-_SIZES = {
-    "%ptx_explore": ("seq_q", "seq_k", "seq_len", "batch", "heads", "kv_heads", "sigma", "seed"),
-    "%ptx_debug": (
-        "seq_len",
-        "seq_q",
-        "seq_k",
-        "batch",
-        "heads",
-        "kv_heads",
-        "sigma",
-        "seed",
-        "warps",
-        "blocks",
-        "steps",
-    ),
-}
-"""Parameters beside those of the kernel."""
+_MORE = {"%ptx_explore": ("seq_len", "row", "device", "sass"), "%ptx_debug": ("seq_len", "warps", "blocks", "steps")}
+"""Parameters beside those of the kernel and its problem."""
 
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)|__global__[^;{(]*?(\w+)\s*\(")
 
@@ -131,10 +116,8 @@ def _subjects(magic: str, magics: Any) -> Iterator[str]:
 
 
 def _parameters(magic: str, kernel: str, fragment: str) -> Iterator[str]:
-    spec = kernels.get(kernel)
+    takes = {p.name: p.choices for p in library_subjects.named(kernel).parameters}
     name, equals, _ = fragment.partition("=")
     if not equals:
-        yield from (f"{key}=" for key in (*spec.parameters, *_SIZES[magic]))
-    elif name in spec.parameters:
-        choices = getattr(spec.parameters[name], "choices", ()) or ()
-        yield from (f"{name}={choice}" for choice in choices)
+        return (f"{key}=" for key in (*takes, *_MORE[magic]))
+    return (f"{name}={choice}" for choice in takes.get(name, ()))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxlab.lab.cuda_functions import FUNCTIONS
-from ptxlab.lab.cuda_names import DECLARATIONS, TYPES, VARIABLES
+from ptxlab.lab.word_table import words
 
-WORDS = DECLARATIONS | VARIABLES | TYPES | FUNCTIONS
+WORDS = words("declaration", "variable", "type", "function")
 """All of them, by name, without the namespace that they are in."""
 
 
@@ -22,13 +21,11 @@ def explain(word: str) -> dict[str, Any] | None:
     if found.syntax:
         told["syntax"] = found.syntax
     if found.ptx:
-        member = word.removeprefix(name) if name in VARIABLES and word.startswith(f"{name}.") else ""
+        member = word.removeprefix(name) if found.kind == "variable" and word.startswith(f"{name}.") else ""
         told["terms"] = [["in PTX", f"`{found.ptx}{member}`"]]
     return told
 
 
 def starting(fragment: str) -> list[tuple[str, str]]:
     """(word, what it is) of the words that begin so."""
-    kinds = {"declaration": DECLARATIONS, "variable": VARIABLES, "type": TYPES}
-    kind = {name: kind for kind, words in kinds.items() for name in words}
-    return [(name, kind.get(name, "function")) for name in WORDS if name.startswith(fragment)]
+    return [(name, word.kind) for name, word in WORDS.items() if name.startswith(fragment)]

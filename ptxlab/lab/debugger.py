@@ -28,7 +28,7 @@ from ptxlab.emulate.trace.recorder import Trace
 from ptxlab.emulate.trace.recording import Recording, open_trace
 from ptxlab.errors import DeviceFault, LaunchError, LaunchKeyboardInterrupt, TraceError
 from ptxlab.findings import Finding
-from ptxlab.lab import assets, debug_subjects, saved_debugger, trace_events
+from ptxlab.lab import assets, debug_subjects, saved, trace_events
 from ptxlab.lab.noticed import block_number
 from ptxlab.lab.static_copies import Copied
 from ptxlab.lab.trace_events import Shown
@@ -88,14 +88,14 @@ class Debugger(Copied, anywidget.AnyWidget):
 
     def save(self, path: str | Path) -> None:
         """Writes a page that shows this debugger in any browser, without Python: `pl.debug(run).save("run.html")`."""
-        Path(path).write_text(saved_debugger.page_html(self.shown), encoding="utf-8")
+        Path(path).write_text(saved.debugger_page(self.shown), encoding="utf-8")
 
     def __repr__(self) -> str:
         return f"debugger of {self.recording.title}"
 
     def static_html(self) -> str:
         """Tables, and where scripts run the viewer on a part of the trace."""
-        return saved_debugger.copy_html(self.shown)
+        return saved.copy_html(self.shown)
 
 
 @complete("pl.debug(kernel, grid, block, x, y, n)")

@@ -1,4 +1,4 @@
-"""What changed between two PTX texts, as a value that shows itself: unified, in colour, or in two columns."""
+"""What changed between two PTX texts, as a value that shows itself: unified, and in colour."""
 
 from __future__ import annotations
 
@@ -56,101 +56,49 @@ class Diff:
         lines += [f"{sign} {text}" if sign else "  ..." for sign, text in self.signed(self.old, self.new, context)]
         return "\n".join(lines)
 
-    def near(self, context: int = 2) -> Iterator[Row | None]:
-        """The rows with at most `context` rows between them and a change; None for each stretch that is left out."""
+    def signed(self, old: list[str], new: list[str], context: int = 2) -> Iterator[tuple[str, str]]:
+        """(sign, line) of a unified diff with `context` unchanged lines around each change, no sign where lines are
+        left out; `old` and `new` are the lines, or what is shown of them."""
         changes = [k for k, row in enumerate(self.rows) if row.kind in ("changed", "added", "removed")]
         near = {k + d for k in changes for d in range(-context, context + 1)}
         before = -1
         for k in sorted(near & set(range(len(self.rows)))):
+            row = self.rows[k]
             if k > before + 1:
-                yield None
-            yield self.rows[k]
-            before = k
-
-    def signed(self, old: list[str], new: list[str], context: int = 2) -> Iterator[tuple[str, str]]:
-        """(sign, line) of a unified diff, no sign where lines are left out; `old` and `new` are the lines, or what is
-        shown of them."""
-        for row in self.near(context):
-            if row is None:
                 yield "", ""
-                continue
             if row.kind in ("removed", "changed") and row.a is not None:
                 yield "-", old[row.a]
             if row.kind in ("added", "changed") and row.b is not None:
                 yield "+", new[row.b]
             if row.kind in ("same", "renamed", "note"):
                 yield " ", new[row.b] if row.b is not None else old[row.a or 0]
-
-    def side_by_side(self) -> Sides:
-        """The same as two columns, for a notebook."""
-        return Sides(self)
+            before = k
 
     def __repr__(self) -> str:
         return f"{self.summary}\n{self.unified()}" if self.summary[0] != "n" else self.summary
 
     def html(self) -> str:
         """Only the lines near a change, with signs as well as colours: a part of a page."""
-        from ptxlab.lab import display
+        from ptxlab.lab import display, highlight
 
         css = {"-": "pl-del", "+": "pl-add"}
+        old, new = (highlight.ptx_lines("\n".join(lines)) for lines in (self.old, self.new))
         out = [
             f'<span class="{css[sign]}">{sign} {line}</span>'
             if sign in css
             else f"  {line}"
             if sign
             else '<span class="c">  ⋯</span>'
-            for sign, line in self.signed(*self.highlighted())
+            for sign, line in self.signed(old, new)
         ]
         names = f"{display.text(self.old_name)} → {display.text(self.new_name)}"
         head = display.head([f"<b>{display.text(self.summary)}</b>", f"<span>{names}</span>"])
         return head + (display.block(out) if out else "")
 
-    def highlighted(self) -> tuple[list[str], list[str]]:
-        """The old and the new lines as HTML."""
-        from ptxlab.lab import highlight
-
-        return highlight.ptx_lines("\n".join(self.old)), highlight.ptx_lines("\n".join(self.new))
-
     def _repr_html_(self) -> str:
         from ptxlab.lab import display
 
         return display.page(self.html())
-
-
-@dataclass(frozen=True, slots=True)
-class Sides:
-    """A diff that shows itself in a notebook as two columns."""
-
-    diff: Diff
-
-    def __repr__(self) -> str:
-        return repr(self.diff)
-
-    def _repr_html_(self) -> str:
-        from ptxlab.lab.display import head, page, text
-
-        old, new = self.diff.highlighted()
-        rows: list[str] = []
-        for row in self.diff.near():
-            if row is None:
-                rows.append('<tr><td class="c" colspan="2">  ⋯</td></tr>')
-                continue
-            left, right = {"removed": ("del", ""), "added": ("", "add"), "changed": ("del", "add")}.get(
-                row.kind, ("", "")
-            )
-            cells = ((row.a, old, "-" if left else " ", left), (row.b, new, "+" if right else " ", right))
-            rows.append("<tr>" + "".join(_side(*cell) for cell in cells) + "</tr>")
-        names = "".join(f"<th>{text(name)}</th>" for name in (self.diff.old_name, self.diff.new_name))
-        body = f'<div style="overflow-x: auto"><table><tr>{names}</tr>{"".join(rows)}</table></div>' if rows else ""
-        return page(head([f"<b>{text(self.diff.summary)}</b>"]), body)
-
-
-def _side(line: int | None, lines: list[str], sign: str, css: str) -> str:
-    """One side of a row: its number, its sign and its text; empty where that side has no line."""
-    if line is None:
-        return "<td></td>"
-    shown = f"{line + 1:4} {sign} {lines[line]}"
-    return f'<td class="{f"pl-{css}" if css else ""}" style="white-space: pre; font-family: monospace">{shown}</td>'
 
 
 @complete()
@@ -167,7 +115,7 @@ def diff(a: Any, b: Any, *, names: tuple[str, str] | None = None) -> Diff:
     Returns
     -------
     Diff
-        It shows itself; `.side_by_side()` has two columns.
+        It shows itself.
 
     Raises
     ------

@@ -7,12 +7,14 @@ the other rooms, which do not know of HTML themselves.
 from __future__ import annotations
 
 import html
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from ptxlab import figures
 from ptxlab.errors import DeviceFault, PtxlabError, PtxWarning
-from ptxlab.lab import assets, highlight, picture
+from ptxlab.lab import assets, highlight, plots
 from ptxlab.names import source_name
 
 HEAT = "230, 120, 20"
@@ -152,22 +154,11 @@ def explorer_html(view: Any, parameters: dict[str, Any]) -> str:
         return page(f"<p>{text((view.problem or {}).get('message', 'The explorer needs a running kernel.'))}</p>")
     rows: dict[str, object] = {"kernel": f"{code['name']} for {code['arch']}, {code['instructions']} instructions"}
     rows["parameters"] = ", ".join(f"{name} {_setting(x)}" for name, x in parameters.items() if name != "kernel")
-    rows |= _assembled(view.assembly) | _ran(run)
+    rows |= _ran(run, (view.measures or {"list": ()})["list"])
     if view.problem:
         rows["error"] = view.problem["message"]
     elif not run:
         rows["run"] = f"none yet: {view.status['text']}"
-    pictures = []
-    if run and run["map"]:
-        size = run["map"]["rows"], run["map"]["cols"]
-        ratio = np.frombuffer(run["map"]["values"], np.float32).reshape(size)
-        pixels = picture.error_colours(ratio)
-        for axis in (0, 1):  # large enough that no browser blurs it
-            pixels = pixels.repeat(-(-256 // pixels.shape[axis]), axis)
-        says = f"error of the output over its tolerance: {run['map']['row_name']}s down, columns to the right"
-        pictures.append(picture.image(picture.png(pixels), says, 230))
-    if state and "note" not in state:
-        pictures.append(picture.image(picture.state_svg(state), "m, l and rescale of the online softmax", 460))
     counts = (dict(run["heat"]) if run else {}) or None
     rows["copy"] = "static, of what the cell asks for; run the cell for the live explorer"
     shown = code["ptx"][:STATIC_LINES]
@@ -176,7 +167,7 @@ def explorer_html(view: Any, parameters: dict[str, Any]) -> str:
     return '<div class="ptxlab-copy"></div>' + page(
         f'<div class="pl-head"><b>{text(code["title"])}</b></div>',
         table(rows),
-        f"<p>{' '.join(pictures)}</p>",
+        f"<p>{' '.join(_pictures(run, state))}</p>",
         _counted(run),
         f"<details><summary>PTX</summary>{_numbered(shown, counts)}{more}</details>",
     )
@@ -187,39 +178,34 @@ def _setting(value: Any) -> str:
     return {None: "auto", True: "on", False: "off"}[value] if value is None or isinstance(value, bool) else str(value)
 
 
-def _assembled(assembly: Any) -> dict[str, object]:
-    """The assembler's rows of the static copy."""
-    if not assembly or assembly["state"] != "ok":
-        return {"assembler": assembly["note"]} if assembly else {}
-    rows: dict[str, object] = {
-        "assembler": f"{assembly['registers']} registers, {assembly['spill_bytes']} B spilled, "
-        f"{assembly['shared_bytes']} B shared memory"
-    }
-    if assembly["occupancy"]:
-        rows["occupancy"] = f"{assembly['occupancy']['percent']:g} %: {assembly['occupancy']['text']}"
-    return rows
-
-
-def _ran(run: Any) -> dict[str, object]:
-    """The run's rows of the static copy."""
+def _ran(run: Any, measured: Any) -> dict[str, object]:
+    """The rows of the static copy about the run: where, the figures of the strip, and what was compared and found."""
     if not run or "device" not in run:
         return {"run": run["note"]} if run else {}
     timed = f", {run['seconds'] * 1e3:.3g} ms" if run["device"] == "GPU" else ""  # the CPU's time says nothing of a GPU
     rows: dict[str, object] = {"run": run["device"] + timed}
-    if e := run["error"]:
-        rows["error"] = f"max {_number(e['max'])}, mean {_number(e['mean'])}, {_number(e['ulp'])} ULP"
-        rows["tolerance"] = f"{_number(e['tolerance'])}: {'✓ pass' if e['ok'] else '✗ FAIL'}"
+    rows |= {m["label"]: f"{m['now']}, {m['note']}".rstrip(", ") for m in measured if m["now"] is not None}
     for way in run["ways"]:
         found = way["note"] or f"max {_number(way['max'])}, mean {_number(way['mean'])}"
         rows[f"{way['label']} against {way['against']}"] = found
     rows |= {f"✗ {n} {f['check']}": f"{f['message']} {f['more']}" for n, f in enumerate(run["findings"], 1)}
-    rows |= dict(run["arrays"])
-    if (roof := run["roofline"]) and "note" not in roof:
-        for point in roof["points"]:
-            bound = f", limited by {point['bound']}" if point["bound"] else ""
-            says = f"{_number(point['x'])} FLOP/B, {_number(point['y'] / 1e12)} TFLOP/s on {roof['gpu']}{bound}"
-            rows[f"{point['origin']}, {point['what']}"] = says
-    return rows
+    return rows | dict(run["arrays"])
+
+
+def _pictures(run: Any, state: Any) -> Iterator[str]:
+    """The error and the online softmax of the static copy."""
+    if run and (found := run["map"]):
+        ratio = np.frombuffer(found["values"], np.float32).reshape(found["rows"], found["cols"])
+        figure = figures.new_figure(None, (3.2, 2.8))
+        plots.draw_error(figure, ratio, found["row_name"], (found["seq"], found["dim"]))
+        yield figures.image(figure, "error of the output over its tolerance")
+    if state and "note" not in state:
+        kernel, exact = (
+            np.array([state[who][name] for name, *_ in plots.SERIES], np.float64).T for who in ("kernel", "numpy")
+        )
+        figure = figures.new_figure(None, (4.6, 3.4))
+        plots.draw_state(figure, kernel, exact, state["unit"], joined=not state.get("parts"))
+        yield figures.image(figure, "m, l and rescale of the online softmax")
 
 
 def _counted(run: Any) -> str:

@@ -25,7 +25,7 @@ import traitlets
 
 from ptxlab import kernels
 from ptxlab.errors import LaunchError, TargetError
-from ptxlab.lab import kernel_subject, library_subjects, shared_page
+from ptxlab.lab import kernel_subject, library_subjects, saved
 from ptxlab.lab.debugger import Debugger
 from ptxlab.lab.edited_kernel import edited
 from ptxlab.lab.editing import Editor
@@ -204,7 +204,7 @@ class Explorer(Copied, widgets.Box):
         """The text of the file that `save` writes, of what is shown now."""
         open_ = self._below.widget
         debugged = open_.shown if isinstance(open_, Debugger) else None
-        return shared_page.page(self.view, debugged)
+        return saved.explorer_page(self.view, debugged)
 
     def _show(self, subject: Subject, values: dict[str, Any] | None = None) -> None:
         """Another subject, with these values of its controls."""

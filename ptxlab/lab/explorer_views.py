@@ -34,7 +34,6 @@ class Version:
     lines: list[str] = field(default_factory=list)
     error: PtxlabError | None = None
     finished: bool = False
-    against: tuple[Version, protocol.Diff] | None = field(default=None, repr=False)  # with what, and the diff
 
 
 # -- code and diff -----------------------------------------------------------------------------------------------------
@@ -130,14 +129,6 @@ def base(version: Version) -> protocol.Base:
         "python": python and {name: python[name] for name in ("lines", "numbers", "files")},
         "links": version.code["links"],
     }
-
-
-def compared(base: Version, version: Version) -> protocol.Diff:
-    """`diff`, made once."""
-    known = version.against
-    if known is None or known[0] is not base:
-        known = version.against = base, diff(base, version)
-    return known[1]
 
 
 def _folded(rows: list[list[Any]], old: Version, new: Version) -> list[list[Any]]:

@@ -10,33 +10,11 @@ from ptxlab import isa
 from ptxlab.isa import glossary
 from ptxlab.isa.docs import explain
 from ptxlab.isa.memory import SECTORS
-from ptxlab.lab import descriptors
+from ptxlab.lab import descriptors, word_table
 from ptxlab.names import source_name
 from ptxlab.text.model import Declaration, Module
 
-DIRECTIVES = {
-    ".version": "The PTX language version that this text needs.",
-    ".target": "The oldest GPU architecture that this text is written for.",
-    ".address_size": "Bits of an address: 64.",
-    ".visible": "The symbol can be seen from outside this text.",
-    ".entry": "A kernel: a function that the host can launch.",
-    ".func": "A function that kernels call.",
-    ".param": "A parameter, in a memory space of its own that ld.param reads.",
-    ".reg": "Declares registers: each thread has its own. `%f<4>` declares %f0 to %f3.",
-    ".shared": "Memory that the threads of a block share, fast and small.",
-    ".global": "Memory that all threads and the host share.",
-    ".const": "Read-only memory that is cached for access by all threads at the same address.",
-    ".local": "Memory private to a thread; where registers are spilled to.",
-    ".align": "The address is a multiple of this many bytes.",
-    ".maxntid": "The most threads a block will be launched with; the assembler may plan registers for it.",
-    ".reqntid": "The exact number of threads a block is launched with.",
-    ".minnctapersm": "How many blocks a multiprocessor should hold at once; limits registers.",
-    ".maxnreg": "The most registers a thread may use.",
-    ".ptr": "The parameter is a pointer.",
-    ".pragma": "A hint to the assembler.",
-    ".loc": "The source line that the next instructions come from.",
-    ".file": "A source file that .loc refers to by number.",
-}
+DIRECTIVES = {name: word.says for name, word in word_table.words("directive").items()}
 """Directives and what they say."""
 
 BASIC = {"register", "warp", "lane", "block", "PTX"}

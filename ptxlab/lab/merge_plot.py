@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
-SERIES = (("maximum m", "#3d85c6"), ("sum l", "#cf6a1e"), ("factor of the merge", "#2a9d8f"))
-"""The columns of a state with their colours, which stand out from white and from black."""
+from ptxlab.figures import COLOURS
+
+SERIES = tuple(zip(("maximum m", "sum l", "factor of the merge"), COLOURS, strict=False))
+"""The columns of a state with their colours."""
 
 
 def draw(figure: Any, result: Any, row: int, ink: str) -> None:

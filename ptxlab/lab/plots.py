@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import functools
-import io
 from typing import Any
 
 import numpy as np
 
 from ptxlab import kernels
 from ptxlab.errors import LaunchError
+from ptxlab.figures import COLOURS, ink_colour, new_figure
 from ptxlab.lab import merge_plot
-from ptxlab.lab.picture import DECADES, SERIES, image
 from ptxlab.options import complete
 
-DARK = (
-    '<style>[data-jp-theme-light="false"] .ptxlab-figure img { filter: invert(0.92) hue-rotate(180deg); }'
-    " .ptxlab-figure img { max-width: 100%; height: auto; }</style>"
-)
-"""What turns the picture of a figure into one for a dark page."""
+DECADES = 4
+"""The colours of an error cover 1e-4 of the tolerance up to the tolerance; beyond it stands a cross."""
+SERIES = tuple(zip(("m", "l", "rescale"), ("running maximum m", "running sum l", "rescale"), COLOURS, strict=False))
+"""The numbers of a state, their names and colours."""
 FLAT = 1e-5
 """A series that varies by less than this share of its size is a constant with rounding errors."""
 
@@ -56,20 +53,24 @@ def plot_state(result: Any, row: int = 0, *, figure: Any = None) -> Any:
     places = ", ".join(f"{name} {at}" for name, at in zip(names, result.rows[row], strict=True))
     title = f"{result.kernel.name}: {places}"
     figure = new_figure(figure, (6.4, 4.8))
+    draw_state(figure, result.state[row, : len(exact)], exact, "key" if tile == 1 else f"KV tile of {tile} keys")
+    figure.suptitle(title, fontsize="medium")
+    return figure
+
+
+def draw_state(figure: Any, kernel: Any, exact: Any, unit: str, joined: bool = True) -> None:
+    """m, l and rescale of a row, `[parts, 3]`: the kernel's in steps where they are `joined`, float64 as rings."""
     axes = figure.subplots(3, 1, sharex=True)
-    tiles = np.arange(len(exact))
     for i, (axis, (_, name, colour)) in enumerate(zip(axes, SERIES, strict=True)):
-        stored = result.state[row, : len(tiles), i]
-        axis.plot(tiles, stored, color=colour, marker=".", markersize=4, label="the kernel's probes")
-        merge_plot.rings(axis, tiles, exact[:, i], ink_colour(), 0.8, "numpy float64")
+        look = {"linestyle": "-" if joined else "none", "drawstyle": "steps-mid", "marker": ".", "markersize": 4}
+        axis.plot(kernel[:, i], color=colour, **look, label="the kernel's probes")
+        merge_plot.rings(axis, np.arange(len(exact)), exact[:, i], ink_colour(), 0.8, "numpy float64")
         axis.set_ylabel(name.replace(" ", "\n", 1), fontsize="small")  # an axis is lower than the words are long
         axis.grid(alpha=0.25)
         plain_scale(axis)
     axes[-1].xaxis.get_major_locator().set_params(integer=True)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize="small")
-    axes[-1].set_xlabel("key" if tile == 1 else f"KV tile of {tile} keys")
-    figure.suptitle(title, fontsize="medium")
-    return figure
+    axes[-1].set_xlabel(unit)
 
 
 @complete("pl.plot_error(pl.attention(q, k, v))")
@@ -88,8 +89,6 @@ def plot_error(result: Any, head: tuple[int, int] = (0, 0), *, figure: Any = Non
     figure
         A matplotlib Figure to draw into; by default a new one, which is returned.
     """
-    from matplotlib.colors import LogNorm
-
     _check(result)
     ratio = result.judged.ratio
     if result.problem.phase == "decode":
@@ -100,21 +99,34 @@ def plot_error(result: Any, head: tuple[int, int] = (0, 0), *, figure: Any = Non
             raise LaunchError(f"head: (batch, head) are below {heads}, {head!r} is not")
         shown, rows_are = ratio[tuple(head)], "query row"
     figure = new_figure(figure, (6.4, 4.2))
-    axis = figure.subplots()
-    pixels = np.maximum(shown, 10.0**-DECADES)
-    image = axis.imshow(pixels, norm=LogNorm(10.0**-DECADES, 1), cmap="Blues", aspect="auto", interpolation="nearest")
-    rows, columns = np.nonzero(~(shown <= 1))
-    if rows.size:
-        axis.plot(columns, rows, "x", color="crimson", markersize=4, label="over the tolerance")
+    axis, e = draw_error(figure, shown, rows_are), result.error
+    axis.set_title(f"{result.kernel.name}: max {e.max:.2e}, mean {e.mean:.2e}, {'pass' if e.ok else 'FAIL'}")
+    return figure
+
+
+def draw_error(figure: Any, ratio: Any, rows: str, size: tuple[int, int] | None = None) -> Any:
+    """Errors over their tolerance as a map of what `rows` are by columns; gives its axis. size: how many of both there
+    are, where a cell stands for several."""
+    from matplotlib.colors import LogNorm
+
+    axis, (down, across) = figure.subplots(), size or ratio.shape
+    look = {
+        "cmap": "Blues",
+        "aspect": "auto",
+        "interpolation": "nearest",
+        "extent": (-0.5, across - 0.5, down - 0.5, -0.5),
+    }
+    image = axis.imshow(np.maximum(ratio, 10.0**-DECADES), norm=LogNorm(10.0**-DECADES, 1), **look)
+    wrong = np.argwhere(~(ratio <= 1)) * (down / ratio.shape[0], across / ratio.shape[1])
+    if len(wrong):
+        axis.plot(wrong[:, 1], wrong[:, 0], "x", color="crimson", markersize=4, label="over the tolerance")
         axis.legend(loc="best", fontsize="small")
     figure.colorbar(image, label="|error| / tolerance of the element")
     axis.set_xlabel("column")
-    axis.set_ylabel(rows_are)
+    axis.set_ylabel(rows)
     for numbers in (axis.xaxis, axis.yaxis):
         numbers.get_major_locator().set_params(integer=True)
-    e = result.error
-    axis.set_title(f"{result.kernel.name}: max {e.max:.2e}, mean {e.mean:.2e}, {'pass' if e.ok else 'FAIL'}")
-    return figure
+    return axis
 
 
 @complete("pl.plot_comparison(pl.compare(q, k, v))")
@@ -177,38 +189,3 @@ def _rung_colour(kernel: str) -> str:
     """A colour of its own for each rung, the same in every picture."""
     found = [name for name in kernels.names() if kernel.startswith(f"{name}_")]  # decode, and decode_gqa, say
     return f"C{kernels.names().index(max(found, key=len)) % 10}" if found else "C0"
-
-
-def ink_colour() -> str:
-    """The colour of text in the style that is set: dark on white, or light with `plt.style.use("dark_background")`."""
-    import matplotlib
-
-    return str(matplotlib.rcParams["text.color"])
-
-
-def new_figure(figure: Any, size: tuple[float, float]) -> Any:
-    """The figure given, or a new one; pyplot's list of open figures is left alone."""
-    return figure if figure is not None else _kept_figure()(figsize=size, layout="constrained")
-
-
-@functools.cache
-def _kept_figure() -> Any:
-    """A matplotlib Figure that shows itself in a notebook whether or not pyplot is in use there, in JupyterLab's dark
-    theme too: there the picture's light and dark change places, and its hues stay."""
-    from matplotlib.colors import to_rgb
-    from matplotlib.figure import Figure
-
-    class KeptFigure(Figure):
-        def _repr_html_(self) -> str | None:
-            if sum(to_rgb(self.get_facecolor())) < 1.5:
-                return None  # drawn for a dark page: the picture itself will do
-            title = self.get_suptitle() or " ".join(filter(None, (axis.get_title() for axis in self.axes)))
-            wide = int(self.get_figwidth() * self.dpi)
-            return f'<div class="ptxlab-figure">{DARK}{image(self._repr_png_(), title or "figure", wide)}</div>'
-
-        def _repr_png_(self) -> bytes:
-            picture = io.BytesIO()
-            self.savefig(picture, format="png")
-            return picture.getvalue()
-
-    return KeptFigure

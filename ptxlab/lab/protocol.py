@@ -243,7 +243,7 @@ class Roofline(TypedDict, total=False):
 
 
 class TileKinds(TypedDict):
-    """Tiles under a mask: see `attention_subject.tile_kinds`."""
+    """Tiles under a mask: see `library_subjects.tile_kinds`."""
 
     rows: int
     keys: int

@@ -1,25 +1,23 @@
-"""What was made before and may be wanted again, by what it was made of."""
+"""What the explorer's session made before and may be wanted again: the one cache between a control and the page."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Hashable
+from typing import Any
 
-KEEP = 32
-"""How many kernels, results and states are kept."""
-Key = TypeVar("Key")
-Made = TypeVar("Made")
+KEEP = 160
+"""How many parts of answers are kept: some thirty settings have so many."""
 
 
-class Shelf(OrderedDict[Key, Made]):
-    """The last `KEEP` things that were made or asked for, by their keys; the newest stand last."""
+class Kept(OrderedDict[tuple[str, Hashable], Any]):
+    """The parts that were made or asked for last, by their name and what they were made of; the newest stand last."""
 
-    def kept(self, key: Key, make: Callable[[], Made]) -> Made:
+    def __call__(self, part: str, key: Hashable, make: Callable[[], Any]) -> Any:
         """What was made before for this key, or is made now; the oldest is let go where there are too many."""
-        if key not in self:
-            self[key] = make()
-        self.move_to_end(key)
+        if (part, key) not in self:
+            self[part, key] = make()
+        self.move_to_end((part, key))
         while len(self) > KEEP:
             self.popitem(last=False)
-        return self[key]
+        return self[part, key]

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from ptxlab.errors import TargetError
-from ptxlab.lab import counters_pane, noticed, protocol, roofline
+from ptxlab.lab import counters_pane, noticed, protocol
 from ptxlab.lab.cell import describe_array
 from ptxlab.lab.requests import Request
 from ptxlab.lab.subject import MACHINES, Ran, Way, place
 from ptxlab.launch.options import check_names
 from ptxlab.launch.run import ALL_CHECKS
 from ptxlab.performance.peaks import peaks
+from ptxlab.performance.roofline import Roof, counted
 
 MAP_ROWS, MAP_COLUMNS = 256, 256
 WORST = 20
@@ -48,13 +49,31 @@ def _error(e: Any) -> Any:
 
 
 def _roof(ran: Ran, arch: str) -> protocol.Roofline | None:
-    """`Roof.part`; {note} where no peaks are known, None where no floating-point operation was counted."""
+    """{note} where no peaks are known, None where no floating-point operation was counted."""
     if ran.counts is None or not ran.counts.flops:
         return None
     try:
-        return roofline.counted("kernel", peaks(arch), ran.counts, ran.least, ran.run).part()
+        return roof_part(counted("kernel", peaks(arch), ran.counts, ran.least, ran.run))
     except TargetError as unknown:
         return {"note": str(unknown)}
+
+
+def roof_part(roof: Roof) -> protocol.Roofline:
+    """A roof for the page."""
+    limits = roof.peaks
+    kinds = sorted(roof.flops, key=limits.of)
+    names = {limits.of(k): "tensor cores" if k == "tensor" else "f64" if k == "f64" else "f32" for k in kinds}
+    return {
+        "gpu": limits.gpu,
+        "source": limits.source,
+        "bandwidth": limits.bandwidth,
+        "roofs": [(name, level) for level, name in names.items()],
+        "own": (roof.some, roof.peak) if roof.busy < limits.sms else None,
+        "points": [
+            {"origin": origin, "what": what, "x": x, "y": y, "bound": roof.bound(x) if origin == "modelled" else ""}
+            for origin, what, x, y in roof.points()
+        ],
+    }
 
 
 def _way(way: Way) -> Any:

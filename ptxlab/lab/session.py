@@ -11,18 +11,18 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ptxlab.errors import PtxlabError
 from ptxlab.lab import explorer_views, measures, protocol, run_pane
 from ptxlab.lab.ahead import Cells, next_setting, switched_on
-from ptxlab.lab.background_work import Ahead
 from ptxlab.lab.explorer_runs import Running, Unconfirmed
 from ptxlab.lab.explorer_views import Version
 from ptxlab.lab.measures import Setting
 from ptxlab.lab.requests import Request
-from ptxlab.lab.result_cache import Shelf
+from ptxlab.lab.result_cache import Kept
 from ptxlab.lab.subject import Ran
 
 REST = 0.4
@@ -30,6 +30,7 @@ REST = 0.4
 WORTH_SAYING = 0.1
 """Seconds of building before it is said that something is being built: to say it costs the page a frame."""
 Publish = Callable[[dict[str, Any]], None]
+T = TypeVar("T")
 
 
 class Session:
@@ -53,11 +54,7 @@ class Session:
         self._lock = threading.Condition()
         self._waiting: Request | None = None
         self._thread: threading.Thread | None = None
-        self._versions: Shelf[Any, Version] = Shelf()
-        self._outcomes: Shelf[Request, Ran | None] = Shelf()
-        self._assemblies: Shelf[Request, Any] = Shelf()
-        self._runs: Shelf[Request, tuple[Ran | None, Any]] = Shelf()  # what is shown of them
-        self._states: Shelf[Request, dict[str, Any] | None] = Shelf()
+        self._kept = Kept()
         self._building = 1.0  # seconds that the last version took
         self.seq = 0
         self.request: Request | None = None
@@ -179,21 +176,23 @@ class Session:
                     return
 
     def _filled(self, request: Request, seq: int) -> Iterator[None]:
+        def silent(text: str, more: dict[str, Any]) -> None:
+            """Nobody waits for this run."""
+
         yield
-        version = self._versions.kept(request.version_key, lambda: explorer_views.build(request))
+        version = self._kept("version", request.version_key, lambda: explorer_views.build(request))
         yield
         made = explorer_views.assemble(version, request)
         if version.error is not None or "error" in made:
             return
-        self._assemblies.kept(request.result_key, lambda: made)
+        key = request.result_key
+        self._kept("assembly", key, lambda: made)
         yield
-        ran = self._outcomes.kept(
-            request.result_key, lambda: self._running.run(version, request, seq, lambda text, more: None)
-        )
-        self._shown_run(request, ran, version)
+        ran = self._kept("outcome", key, lambda: self._running.run(version, request, seq, silent))
+        self._kept("run", request, lambda: run_pane.show(ran, request, version.built))
         yield
-        with self._running.watched(seq, lambda text, more: None):
-            self._states.kept(request, lambda: explorer_views.state(version, request, ran))
+        with self._running.watched(seq, silent):
+            self._kept("state", request, lambda: explorer_views.state(version, request, ran))
 
     def _answer(self, request: Request, seq: int) -> bool:
         """Publishes the answer part by part; whether it is whole."""
@@ -246,9 +245,10 @@ class Session:
         """The parts of an answer in the order in which a reader wants them. What is kept from before comes at once, so
         nothing is said of the work on it."""
         request.check()
-        new = request.version_key not in self._versions
-        version = self._versions.get(request.version_key)
-        if version is None and self._building > WORTH_SAYING:
+        kept, key, view = self._kept, request.result_key, replace(request, sass=False)
+        version = kept.get(("version", request.version_key))
+        new = version is None
+        if new and self._building > WORTH_SAYING:
             yield "status", {"state": "building", "text": "building"}
 
         def says(text: str, more: dict[str, Any]) -> None:
@@ -257,18 +257,17 @@ class Session:
         begun = time.perf_counter()
         version = version or explorer_views.begun(request)
         assembling = running = None
-        ran_before = request.result_key in self._outcomes
+        ran_before = ("outcome", key) in kept
         held = None if ran_before else self._running.held(request)
-        assembled = request.result_key in self._assemblies
-        if version.error is None and not assembled:  # the assembler needs no Python: it works while panes are made
-            assembling = Ahead(lambda: explorer_views.assemble(version, request))
+        if version.error is None and ("assembly", key) not in kept:  # the assembler works while Python makes panes
+            assembling = begun_ahead(lambda: explorer_views.assemble(version, request))
         if not version.finished:
             explorer_views.finish(version)
             self._building = time.perf_counter() - begun
-        self._versions.kept(request.version_key, lambda: version)
+        kept("version", request.version_key, lambda: version)
         if self._outdated(seq):
             return
-        before = self._base(request.result_key)
+        before = self._base(key)
         other = before.version if before else version
 
         def measured(assembly: Any = (), run: Any = (), ran: Ran | None = None) -> tuple[Setting, protocol.Measures]:
@@ -279,7 +278,8 @@ class Session:
         yield "code", version.code
         yield "problem", None
         yield "base", explorer_views.base(other)
-        yield "diff", explorer_views.compared(other, version)
+        both = other.request.version_key, request.version_key
+        yield "diff", kept("diff", both, lambda: explorer_views.diff(other, version))
         yield "measures", measured()[1]
         if version.error is not None:
             raise version.error
@@ -287,13 +287,13 @@ class Session:
             yield "status", {"state": "building", "text": "assembling"}
         if held is None and not ran_before and request.subject.family:  # the library's kernels do assemble
             # Not sooner: writing LLVM's text is Python, and would hold up the code pane, where a reader looks first.
-            running = Ahead(lambda: self._running.run(version, request, seq, says))
+            running = begun_ahead(lambda: self._running.run(version, request, seq, says))
         made = {} if assembling is None else assembling.result()
         if refused := made.pop("error", None):
             yield "assembly", made
             yield "measures", measured(made)[1]
             raise refused
-        assembly = self._assemblies.kept(request.result_key, lambda: made)
+        assembly = kept("assembly", key, lambda: made)
         yield "assembly", assembly
         yield "measures", measured(assembly)[1]
         fault: Exception | None = None
@@ -304,17 +304,16 @@ class Session:
                 yield "status", {"state": "running", **self._running.foreseen(request)}
             self._running.tell(seq)
             begin = running.result if running else lambda: self._running.run(version, request, seq, says)
-            ran = self._outcomes.kept(request.result_key, begin)
-            view = replace(request, sass=False)
-            shown_run = self._shown_run(view, ran, version)
+            ran = kept("outcome", key, begin)
+            shown_run = kept("run", view, lambda: run_pane.show(ran, view, version.built))
             yield "run", {**shown_run, "cached": ran_before}
             now, figures = measured(assembly, shown_run, ran)
             self._settle(now)
             yield "measures", figures
-            if view not in self._states:
+            if ("state", view) not in kept:
                 yield "status", {"state": "running", "text": "recording the softmax"}
             with self._running.watched(seq, says):
-                yield ("state", self._states.kept(view, lambda: explorer_views.state(version, view, ran)))
+                yield ("state", kept("state", view, lambda: explorer_views.state(version, view, ran)))
         except (PtxlabError, Unconfirmed) as stopped:  # the machine code can be shown all the same
             fault = stopped
         if request.sass:
@@ -324,15 +323,22 @@ class Session:
         if fault is not None:
             raise fault
 
-    def _shown_run(self, view: Request, ran: Ran | None, version: Version) -> dict[str, Any]:
-        """What the page is shown of a run; made anew where the kernel was run again."""
-        if view in self._runs and self._runs[view][0] is not ran:
-            del self._runs[view]
-        shown: dict[str, Any]
-        _, shown = self._runs.kept(view, lambda: (ran, run_pane.show(ran, view, version.built)))
-        return shown
-
     def _settle(self, now: Setting) -> None:
         """From now on this setting is the one that is shown, and the next one is compared with it."""
         self._settled = [now, *(s for s in self._settled[:2] if s.key != now.key)][:2]
         self._pinned = self._pinned or now
+
+
+def begun_ahead(work: Callable[[], T]) -> Future[T]:
+    """Begins work at once, in a thread of its own that the interpreter's end does not wait for; its `result` waits for
+    what it gives, or raises what it raised."""
+    found: Future[T] = Future()
+
+    def do() -> None:
+        try:
+            found.set_result(work())
+        except BaseException as error:  # belongs to whoever asks for the result
+            found.set_exception(error)
+
+    threading.Thread(target=do, name="ptxlab-ahead", daemon=True).start()
+    return found

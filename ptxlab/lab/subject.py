@@ -173,7 +173,7 @@ class Subject:
 
     def tiles(self, built: Any, values: Values) -> dict[str, Any] | None:
         """How rows and keys are cut: {rows, keys, tile_q, tile_kv, causal, kinds, row_name}; None where nothing is.
-        kinds: see `attention_subject.tile_kinds`, None without a variant's mask."""
+        kinds: see `library_subjects.tile_kinds`, None without a variant's mask."""
         return None
 
 

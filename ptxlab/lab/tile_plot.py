@@ -15,7 +15,7 @@ import numpy as np
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.rules import tensor_maps as maps
 from ptxlab.errors import LaunchError
-from ptxlab.lab.plots import new_figure
+from ptxlab.figures import new_figure
 from ptxlab.launch.tensor_maps import TensorMap
 from ptxlab.options import complete
 

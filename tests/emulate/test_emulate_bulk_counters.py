@@ -8,7 +8,7 @@ from small_warpgroups import COMMIT, MULTIPLY, WAIT, program
 
 import ptxlab as pl
 from ptxlab.lab import counters_pane
-from ptxlab.lab.roofline import roof
+from ptxlab.performance.roofline import roof
 
 HEAD = """
 .version 8.6

@@ -67,7 +67,7 @@ def test_all_of_it_is_shared_as_one_page(lab: Any, tmp_path: Path) -> None:
     alone.goto((tmp_path / "page.html").as_uri())
     alone.wait_for_selector(f"{EXPLORER}[data-state=saved]")
     assert figures(alone) == shown
-    alone.wait_for_selector(f"{EXPLORER} .pl-plot polyline")
+    alone.wait_for_selector(f"{EXPLORER} .pl-plot path.pl-series")
     assert not alone.is_visible("button:has-text('Pin')")
     lines(alone, "ld").first.click()
     assert alone.inner_text(f"{EXPLORER} .pl-picked-line").startswith("PTX line ")

@@ -46,7 +46,7 @@ def test_everything_is_shown(lab: Any) -> None:
     assert "time" not in shown, "how long the emulator took says nothing about a GPU"
     assert shown["sectors"].endswith("of ideal"), shown
     assert colours(lab, "canvas") > 20
-    assert lab.locator(f"{EXPLORER} .pl-plot polyline").count() == 3
+    assert lab.locator(f"{EXPLORER} .pl-plot path.pl-series").count() == 3
     assert lab.locator(f"{EXPLORER} .pl-plot .pl-ring").count() > 60
     heat = lab.eval_on_selector_all(
         f"{EXPLORER} section[aria-label=PTX] .pl-heat", "all => all.filter(e => e.textContent).length"

@@ -41,7 +41,7 @@ def test_ptx_cells_run_and_a_saved_notebook_keeps_its_results(jupyter: lab_serve
         notebook = lab_server.write_notebook(folder / "live.ipynb", *CELLS)
         lab_server.open_notebook(page, jupyter, notebook)
         lab_server.run_all(page)
-        page.wait_for_selector('.ptxlab-explorer[data-busy=""] .pl-plot polyline')
+        page.wait_for_selector('.ptxlab-explorer[data-busy=""] .pl-plot path.pl-series')
         page.wait_for_selector('.ptxlab-debugger[data-ready="0:0"]')
         outputs = page.locator(".jp-OutputArea-output")
         good, bad, total = (outputs.nth(k).inner_text() for k in range(3))

@@ -186,9 +186,9 @@ def test_a_page_holds_all_that_is_shown(explorer: Any, tmp_path: Path) -> None:
     opened(explorer, Debugger)
     explorer.save(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    found = re.search(r'<script type="text/plain" id="parts">(.*?)</script>', page, re.DOTALL)
+    found = re.search(r'bytes\("([^"]+)"\)', page)
     assert found is not None
-    parts = json.loads(zlib.decompress(base64.b64decode(found[1])))
+    parts = json.loads(zlib.decompress(base64.b64decode(found[1])))["values"]
     assert parts["status"]["state"] == "saved"
     assert parts["code"]["name"] == "scalar_f32_d16"
     assert parts["run"]["error"]["ok"] is True

@@ -9,7 +9,8 @@ from rooflines import SIZES, both
 
 import ptxlab as pl
 from ptxlab import kernels
-from ptxlab.lab import counters_pane, roofline
+from ptxlab.lab import counters_pane, run_pane
+from ptxlab.performance import roofline
 from ptxlab.performance.peaks import PEAKS
 
 
@@ -82,7 +83,7 @@ def test_a_grid_that_leaves_multiprocessors_idle_has_a_lower_roof() -> None:
     assert (full.peak, full.bound(195)) == (pytest.approx(19.5e12), "arithmetic")
     assert (one.peak, one.bound(195)) == (pytest.approx(19.5e12 / 108), "arithmetic of 1 of 108 SMs")
     result = run_of("tiled")
-    shown = roofline.roof(result).part()
+    shown = run_pane.roof_part(roofline.roof(result))
     assert shown["own"] == ("1 of 108 SMs", pytest.approx(19.5e12 / 108))
     assert all(point["y"] <= shown["own"][1] for point in shown["points"])
 

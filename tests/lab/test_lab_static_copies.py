@@ -7,7 +7,7 @@ import pytest
 
 import ptxlab as pl
 from ptxlab.emulate.trace.excerpt import excerpt
-from ptxlab.lab import saved_debugger
+from ptxlab.lab import saved
 from ptxlab.lab.trace_events import Shown
 
 pytest.importorskip("anywidget", reason="needs anywidget: pip install anywidget")
@@ -76,7 +76,7 @@ def test_a_saved_copy_keeps_the_steps_around_the_one_that_was_asked_for() -> Non
 def test_a_saved_copy_says_what_it_keeps() -> None:
     whole = pl.debug(looping(5000), 1, 64, np.zeros(1, np.float32)).recording
     lines = [n for n, line in enumerate(whole.text.splitlines(), 1) if "mul.f32" in line]
-    part, info = saved_debugger.copy_part(Shown(whole, at=lines), 3000)
+    part, info = saved.copy_part(Shown(whole, at=lines), 3000)
     begin = 20_003 - part.steps
     assert info["kept"] == {"0:0": [begin, 20_003]}
     assert (info["at"], info["start"]) == (lines, [0, 0])
@@ -84,12 +84,12 @@ def test_a_saved_copy_says_what_it_keeps() -> None:
         f"A saved copy: it keeps steps {begin + 1:,} to 20,003 of 20,003 of block 0, warp 0, and nothing of the other "
         "warp. Run the cell for all of them."
     )
-    info = saved_debugger.copy_part(Shown(whole, at=lines), 3000, lean=False)[1]
+    info = saved.copy_part(Shown(whole, at=lines), 3000, lean=False)[1]
     assert info["docs"]
     assert info["copy"].endswith("nothing of the other warp."), "a page that is shared has no cell to be run"
-    assert saved_debugger.copy_part(Shown(whole), None)[1].keys().isdisjoint({"copy", "kept"})
+    assert saved.copy_part(Shown(whole), None)[1].keys().isdisjoint({"copy", "kept"})
     few = pl.debug(looping(40), 1, 96, np.zeros(1, np.float32)).recording
     size = sum(page[3] for page in few.pages[0, 0])
-    assert saved_debugger.copy_part(Shown(few), 2 * size)[1]["copy"].startswith(
+    assert saved.copy_part(Shown(few), 2 * size)[1]["copy"].startswith(
         "A saved copy: it keeps all 163 steps of block 0, warp 0, and steps of 1 of the 2 other warps."
     )

@@ -18,7 +18,7 @@ ROOT = PACKAGE.parent
 EVERYTHING = {
     "isa", "text", "builder", "emulate", "frontends", "gpu", "kernels", "launch", "drivers", "testing",
     "targets", "forks", "garbage_collection", "reference", "attention", "performance", "sweeps", "lab", "course", "cli",
-    "static", "errors", "findings", "names", "options", "foreign_arrays", "module_variables",
+    "static", "figures", "errors", "findings", "names", "options", "foreign_arrays", "module_variables",
 }  # fmt: skip
 FOR_ALL = {
     "forks", "garbage_collection", "errors", "findings", "names", "targets", "options", "foreign_arrays", "version",
@@ -46,10 +46,11 @@ PACKAGES: dict[str, set[str]] = {
     "drivers": {"frontends", "launch"},
     "testing": {"isa", "text", "launch", "drivers"},
     "reference": set(),
+    "figures": set(),
     "static": {"text", "emulate", "gpu", "kernels"},
-    "performance": {"static", "emulate", "isa", "text"},
+    "performance": {"static", "emulate", "isa", "text", "reference"},
     "attention": {"emulate", "builder", "kernels", "launch", "reference", "gpu", "static", "performance"},
-    "sweeps": {"kernels", "launch", "reference", "attention", "static", "gpu", "performance"},
+    "sweeps": {"kernels", "launch", "reference", "attention", "static", "gpu", "performance", "figures"},
     "lab": EVERYTHING - {"course"},
     "course": EVERYTHING,
     "cli": EVERYTHING,

@@ -2,6 +2,7 @@
 // The access to memory of one step, drawn and as a table: global memory in 32-byte sectors, shared memory by bank.
 
 import { card, h, hex, tableOf, s } from "./dom.js";
+import { drawing, label, rect } from "./drawing.js";
 
 export const lanesOf = (mask) => Array.from({ length: 32 }, (_, lane) => lane).filter((lane) => (mask >>> lane) & 1);
 
@@ -63,14 +64,15 @@ function drawSectors(sectors) {
     "div.pl-sectors",
     { "aria-hidden": "true" },
     [...sectors].slice(0, SECTORS_DRAWN).map(([sector, touched]) => {
-      const svg = s(
-        "svg",
-        { viewBox: "0 0 129 26", width: 129, height: 26 },
-        s("text", { x: 0, y: 9, class: "pl-tick" }, hex(sector << 5n)),
-        s("rect", { x: 0.5, y: 12, width: 128, height: 13, class: "pl-frame" }),
+      const svg = drawing(
+        129,
+        26,
+        { viewBox: "0 0 129 26" },
+        label(0, 9, hex(sector << 5n)),
+        rect(0.5, 12, 128, 13, "pl-frame"),
       );
       for (const [first, bytes, lane] of touched) {
-        const box = s("rect", { x: 4 * first + 1, y: 12.5, width: 4 * bytes - 1, height: 12, class: "pl-touched" });
+        const box = rect(4 * first + 1, 12.5, 4 * bytes - 1, 12, "pl-touched");
         box.append(s("title", {}, `lane ${lane}`));
         svg.append(box);
       }
@@ -83,22 +85,15 @@ function drawBanks(banks) {
   const top = Math.max(1, ...banks),
     unit = Math.min(12, 96 / top),
     height = top * unit;
-  const svg = s("svg", { viewBox: `0 0 528 ${height + 14}`, width: 528, height: height + 14, "aria-hidden": "true" });
+  const svg = drawing(528, height + 14, { viewBox: `0 0 528 ${height + 14}` });
   banks.forEach((words, bank) => {
     const x = bank * 16.5;
-    svg.append(s("rect", { x, y: 0, width: 15, height, class: "pl-frame" }));
-    for (let n = 0; n < words; n++)
-      svg.append(
-        s("rect", {
-          x: x + 0.5,
-          y: height - (n + 1) * unit + 0.5,
-          width: 14,
-          height: Math.max(0.5, unit - 1),
-          class: n ? "pl-touched pl-again" : "pl-touched",
-        }),
-      );
-    if (bank % 4 === 0 || bank === 31)
-      svg.append(s("text", { x: x + 7, y: height + 11, class: "pl-tick", "text-anchor": "middle" }, String(bank)));
+    svg.append(rect(x, 0, 15, height, "pl-frame"));
+    for (let n = 0; n < words; n++) {
+      const tall = Math.max(0.5, unit - 1);
+      svg.append(rect(x + 0.5, height - (n + 1) * unit + 0.5, 14, tall, n ? "pl-touched pl-again" : "pl-touched"));
+    }
+    if (bank % 4 === 0 || bank === 31) svg.append(label(x + 7, height + 11, bank, "pl-tick", "middle"));
   });
   return svg;
 }

@@ -2,14 +2,13 @@
 // Which elements of the kernel's arrays a warp reads and writes, drawn on the arrays as far as it reaches, and those of a step.
 
 import { card, h, s, tableOf } from "./dom.js";
+import { rect } from "./drawing.js";
 import { lanesOf, resolved } from "./access.js";
 
 const ARRAY_WIDE = 512,
   LOOKED_AT = 1 << 20; // pixels of the furthest element; elements that are looked at
 const KINDS_OF_ACCESS = ["load", "store"];
 const ARRAY_ADDRESS = /^\s*(?:@\S+\s+)?ld\.param\.[bus]64\s+(%[\w$]+),\s*\[([\w$]+)\]/; // the address of an array
-
-const rect = (x, y, width, height, css) => s("rect", { x, y, width, height, class: css });
 
 /** Numbers in ascending order as [first, last] of those that follow each other. */
 function runsOf(numbers) {

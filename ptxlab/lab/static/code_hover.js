@@ -4,66 +4,47 @@
 import { h, prose } from "./dom.js";
 import { explainDescriptor } from "./descriptors.js";
 
+/** The head of an explanation: a word, and a few words about it. */
+const titled = (word, note = "") => h("div.pl-tip-title", null, h("code", null, word), h("span.pl-note", null, note));
+
+/** Words and what they mean, with the one that is pointed at marked; null where there are none. */
+function meanings(css, rows, here = "") {
+  const mark = (word) => (word === here ? ".pl-here" : "");
+  const row = ([word, says]) => [h(`dt${mark(word)}`, null, word), h(`dd${mark(word)}`, null, prose(says))];
+  return rows.length ? h(`dl${css}`, null, rows.map(row)) : null;
+}
+
 /** What hovering a word of the PTX pane explains; null where there is nothing to say. */
 function explainWord(span, code) {
   const opcode = span.closest(".o");
   if (opcode) {
     const doc = code.docs[opcode.textContent];
     if (!doc) return null;
-    const part = span.classList.contains("m") ? span.textContent : "";
     return [
-      h("div.pl-tip-title", null, h("code", null, opcode.textContent), h("span.pl-note", null, doc.since || "")),
+      titled(opcode.textContent, doc.since || ""),
       h("p", null, prose(doc.says)),
       h("pre", null, doc.syntax),
-      h(
-        "dl",
-        null,
-        doc.parts.map(([word, says]) => [
-          h(word === part ? "dt.pl-here" : "dt", null, word),
-          h(word === part ? "dd.pl-here" : "dd", null, prose(says)),
-        ]),
-      ),
-      doc.operands.length
-        ? h(
-            "dl.pl-operands",
-            null,
-            doc.operands.map(([n, says]) => [h("dt", null, n), h("dd", null, prose(says))]),
-          )
-        : null,
-      doc.terms.length
-        ? h(
-            "dl.pl-terms",
-            null,
-            doc.terms.map(([term, says]) => [h("dt", null, term), h("dd", null, prose(says))]),
-          )
-        : null,
+      meanings("", doc.parts, span.classList.contains("m") ? span.textContent : ""),
+      meanings(".pl-operands", doc.operands),
+      meanings(".pl-terms", doc.terms),
     ].filter(Boolean);
   }
   const text = span.textContent,
     line = span.closest("[data-line]");
-  if (code.words[text])
-    return [h("div.pl-tip-title", null, h("code", null, text)), h("p", null, prose(code.words[text]))];
+  if (code.words[text]) return [titled(text), h("p", null, prose(code.words[text]))];
   if (!span.classList.contains("r") || !line) return null;
-  const before = document.createRange();
-  const code_ = line.querySelector("code"),
-    op = code_.querySelector(".o");
-  const type = code.registers[text] || code.registers[text.replace(/\d+$/, "")];
-  const held = explainDescriptor(text, code);
+  const op = line.querySelector("code .o"),
+    type = code.registers[text] || code.registers[text.replace(/\d+$/, "")],
+    held = explainDescriptor(text, code),
+    doc = op && code.docs[op.textContent];
   if (!type && !held) return null;
-  const out = [
-    h(
-      "div.pl-tip-title",
-      null,
-      h("code", null, text),
-      h("span.pl-note", null, type ? `register, ${type}` : "register"),
-    ),
-  ];
-  const doc = op && code.docs[op.textContent];
+  const out = [titled(text, type ? `register, ${type}` : "register")];
   if (doc && op.compareDocumentPosition(span) & Node.DOCUMENT_POSITION_FOLLOWING) {
+    const before = document.createRange();
     before.setStartAfter(op);
     before.setEndBefore(span);
-    const at = (before.toString().match(/,(?![^{]*\})/g) || []).length;
-    const operand = doc.operands[Math.min(at, doc.operands.length - 1)];
+    const at = (before.toString().match(/,(?![^{]*\})/g) || []).length,
+      operand = doc.operands[Math.min(at, doc.operands.length - 1)];
     if (operand) out.push(h("p", null, `operand ${operand[0]} of ${op.textContent}, ${operand[1]}`));
   }
   return held ? [...out, ...held] : out;
@@ -104,11 +85,7 @@ export function hoverSass(pane, tip, docs) {
     const op = event.target.closest?.(".o"),
       word = op?.firstChild?.textContent,
       says = word && docs()[word];
-    if (says)
-      tip.show(op, [
-        h("div.pl-tip-title", null, h("code", null, op.textContent), h("span.pl-note", null, "machine code")),
-        h("p", null, says),
-      ]);
+    if (says) tip.show(op, [titled(op.textContent, "machine code"), h("p", null, says)]);
     else tip.hide();
   });
   hideWith(pane, tip);

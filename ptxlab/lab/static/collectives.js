@@ -2,6 +2,7 @@
 // Collective operations of a warp in one step: votes, matches, reductions and elections, drawn like a circuit.
 
 import { tableOf, s, short } from "./dom.js";
+import { dot, drawing, label, path, rect } from "./drawing.js";
 import { laneText } from "./trace.js";
 import { lanesOf } from "./access.js";
 import { valuesFound } from "./lane_exchange.js";
@@ -113,8 +114,16 @@ function levelsOf(groups) {
   });
 }
 
+/** A lane's box: its number, and what it gives or gets, in lines that are so many pixels apart. */
+export function laneBox(lane, x, y, wide, tall, rows, css, apart = LANE.line) {
+  const middle = x + wide / 2,
+    texts = rows.map((words, n) => label(middle, y + 12 + apart * (n + 1), words, "", "middle"));
+  const number = label(middle, y + 12, lane, "pl-number", "middle");
+  return s("g", { class: `pl-lane${css}` }, rect(x, y, wide, tall, ""), number, ...texts);
+}
+
 /** Lanes above, what they come to below, a bar with a dot for each lane that has a say; and the bits of one lane's mask. */
-export function drawCollective(found, label, lane, dashed, onlane, bitsOf) {
+export function drawCollective(found, chip, lane, dashed, onlane, bitsOf) {
   const { w, level: gap, line } = LANE,
     levels = levelsOf(found.groups),
     depth = Math.max(1, ...levels.map((l) => l.level + 1));
@@ -131,29 +140,15 @@ export function drawCollective(found, label, lane, dashed, onlane, bitsOf) {
     outside = new Set(found.outside);
   const active = new Set(found.here),
     chosen = active.has(lane) ? lane : found.here[0];
-  const svg = s("svg", {
-    viewBox: `0 0 ${32 * w + 2} ${height}`,
-    width: 32 * w + 2,
+  const svg = drawing(
+    32 * w + 2,
     height,
-    "aria-hidden": "true",
-    class: "pl-shuffle pl-collective",
-  });
-  svg.append(
-    s(
-      "text",
-      { x: 1, y: 9, class: "pl-tick" },
-      found.given ? "before: what each lane gives" : "before: the active lanes",
-    ),
-    s("text", { x: 1, y: base + 11, class: "pl-tick" }, "after: what each lane has got"),
+    { viewBox: `0 0 ${32 * w + 2} ${height}`, class: "pl-shuffle pl-collective" },
+    label(1, 9, found.given ? "before: what each lane gives" : "before: the active lanes"),
+    label(1, base + 11, "after: what each lane has got"),
   );
   const box = (k, y, tall, rows, css) => {
-    const g = s(
-      "g",
-      { class: `pl-lane${css}${k === lane ? " pl-asked" : ""}` },
-      s("rect", { x: k * w + 1, y, width: w - 3, height: tall }),
-      s("text", { x: middle(k), y: y + 12, "text-anchor": "middle", class: "pl-number" }, String(k)),
-      rows.map((text, n) => s("text", { x: middle(k), y: y + 12 + line * (n + 1), "text-anchor": "middle" }, text)),
-    );
+    const g = laneBox(k, k * w + 1, y, w - 3, tall, rows, `${css}${k === lane ? " pl-asked" : ""}`);
     g.addEventListener("click", () => onlane(k));
     svg.append(g);
   };
@@ -174,51 +169,32 @@ export function drawCollective(found, label, lane, dashed, onlane, bitsOf) {
       { first, last } = levels[n];
     const lines = s("g", { class: `pl-net${ours}` });
     for (const k of lanes) {
-      lines.append(
-        s("path", {
-          class: dashed && !found.said(k) ? "pl-wire pl-not" : found.said(k) ? "pl-wire pl-loud" : "pl-wire",
-          d: `M${middle(k)} ${up}V${y}`,
-        }),
-      );
-      lines.append(
-        s("circle", { cx: middle(k), cy: y, r: 2.6, class: dashed && !found.said(k) ? "pl-dot pl-not" : "pl-dot" }),
-      );
+      const says = found.said(k) ? " pl-loud" : dashed ? " pl-not" : "";
+      lines.append(path(`M${middle(k)} ${up}V${y}`, `pl-wire${says}`));
+      lines.append(dot(middle(k), y, 2.6, dashed && !found.said(k) ? "pl-dot pl-not" : "pl-dot"));
     }
-    for (const k of takers)
-      lines.append(
-        s("path", {
-          class: "pl-wire",
-          d: `M${middle(k)} ${y}V${down - 1}M${middle(k) - 3} ${down - 6}L${middle(k)} ${down - 1}L${middle(k) + 3} ${down - 6}`,
-        }),
-      );
+    for (const k of takers) {
+      const head = `M${middle(k) - 3} ${down - 6}L${middle(k)} ${down - 1}L${middle(k) + 3} ${down - 6}`;
+      lines.append(path(`M${middle(k)} ${y}V${down - 1}${head}`, "pl-wire"));
+    }
     if (last > first) {
       const at = (Math.floor((first + last) / 2) + 1) * w - 0.5;
       lines.append(
-        s("path", { class: "pl-wire pl-rail", d: `M${middle(first)} ${y}H${middle(last)}` }),
-        s("rect", { class: "pl-chip", x: at - 15, y: y - 6.5, width: 30, height: 13, rx: 4 }),
-        s("text", { x: at, y: y + 3.2, "text-anchor": "middle", class: "pl-chip-text" }, label),
+        path(`M${middle(first)} ${y}H${middle(last)}`, "pl-wire pl-rail"),
+        rect(at - 15, y - 6.5, 30, 13, "pl-chip", { rx: 4 }),
+        label(at, y + 3.2, chip, "pl-chip-text", "middle"),
       );
     }
     svg.append(lines);
   });
   if (bits) {
     const mask = Number(found.masks[chosen]) >>> 0;
-    svg.append(
-      s(
-        "text",
-        { x: 1, y: bits - 5, class: "pl-tick" },
-        `the bits of lane ${chosen}'s ${bitsOf}, each under the lane that it stands for`,
-      ),
-    );
-    for (let k = 0; k < 32; k++)
-      svg.append(
-        s(
-          "g",
-          { class: (mask >>> k) & 1 ? "pl-bit pl-said" : "pl-bit" },
-          s("rect", { x: k * w + 1, y: bits, width: w - 3, height: 16 }),
-          s("text", { x: middle(k), y: bits + 12, "text-anchor": "middle" }, String((mask >>> k) & 1)),
-        ),
-      );
+    svg.append(label(1, bits - 5, `the bits of lane ${chosen}'s ${bitsOf}, each under the lane that it stands for`));
+    for (let k = 0; k < 32; k++) {
+      const on = (mask >>> k) & 1,
+        number = label(middle(k), bits + 12, on, "", "middle");
+      svg.append(s("g", { class: on ? "pl-bit pl-said" : "pl-bit" }, rect(k * w + 1, bits, w - 3, 16, ""), number));
+    }
   }
   return svg;
 }

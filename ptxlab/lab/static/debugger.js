@@ -13,8 +13,7 @@ import { makeArraysCard } from "./arrays.js";
 import { makeExchangeCard } from "./lane_exchange.js";
 import { makeRegisterTable } from "./registers.js";
 import { makeTimeline } from "./timeline.js";
-import { makeSharedCard } from "./shared_memory.js";
-import { makeClusterCard } from "./cluster.js";
+import { makeSharedCards } from "./shared_memory.js";
 import { ACCESS, makeFindings, signsOf } from "./findings.js";
 
 const BARRIERS = ["BARRIER", "WARP_BARRIER", "CLUSTER_BARRIER"]; // actions that the button stops at
@@ -153,20 +152,14 @@ function render({ model, el }) {
     EVENTS.filter(([key]) => seen(key)),
   );
   const ptx = makePane("PTX", () => {});
-  if (model.send) addFinder(ptx.el.querySelector("header"), ptx.el, () => ptx); // not in a notebook's copy, which is kept small
+  addFinder(ptx.el.querySelector("header"), ptx.el, () => ptx);
   const table = makeRegisterTable(registers, names, (r) => pick(r));
   const access = makeAccessCard(info.windows);
   const timeline = info.timeline ? makeTimeline(info.timeline, (block, warp, step) => goTo(block, warp, step)) : null;
   const exchange = makeExchangeCard(info.exchange, registers, names);
-  const shared = makeSharedCard(info.windows, trace.head, (line) => plain[line - 1]);
   const arrays = makeArraysCard(info.windows, plain, names);
-  const cluster = makeClusterCard(
-    info.windows,
-    trace.head,
-    trace.turns,
-    (line) => plain[line - 1],
-    (block, of, step) => goTo(block, of, step),
-  );
+  const lineText = (line) => plain[line - 1],
+    shared = makeSharedCards(info.windows, trace.head, trace.turns, lineText, (...place) => goTo(...place));
   const written = new Map(info.links || []); // PTX line -> row of the source
   const sourceLine = h("p.pl-source-line", { hidden: !written.size });
   const sourceOf = (line) => (info.source && written.has(line) ? info.source.lines[written.get(line) - 1].trim() : "");
@@ -195,7 +188,7 @@ function render({ model, el }) {
     ptx.el,
     table.el,
     h("div.pl-side.pl-step-cards", null, access.el, exchange.el),
-    h("div.pl-side.pl-state-cards", null, cluster.el, shared.el, arrays.el, timeline?.el),
+    h("div.pl-side.pl-state-cards", null, shared.els, arrays.el, timeline?.el),
   );
   ptx.body.before(sourceLine);
   const cards = choice(
@@ -317,7 +310,6 @@ function render({ model, el }) {
     exchange.show(warp, at, active);
     shared.show(warp, at);
     arrays.show(at);
-    cluster.show(warp, at);
     showSource(now.line);
     // What the step is about comes first: a bank conflict, what passes between lanes, its access to memory.
     exchange.el.style.order = access.degree() > 1 ? 0 : exchange.el.dataset.kind ? -1 : 2;
@@ -485,7 +477,7 @@ function render({ model, el }) {
     if (mine !== loading) return; // another warp was chosen meanwhile
     warp = read;
     arrays.open(warp);
-    const opened = Promise.all([shared.open(trace, key), cluster.open(trace, key)]);
+    const opened = shared.open(trace, key);
     const counts = new Map();
     for (const step of warp.steps) counts.set(step.line, (counts.get(step.line) || 0) + lanesOf(step.mask).length);
     ptx.heat(counts);

@@ -3,9 +3,10 @@
 // for what collectives.js draws.
 
 import { card, choice, h, hex, tableOf, s, short } from "./dom.js";
+import { drawing, label, path, rect } from "./drawing.js";
 import { halfFloat, laneText } from "./trace.js";
 import { lanesOf } from "./access.js";
-import { boxLines, collective, drawCollective, tableCollective, tellCollective } from "./collectives.js";
+import { boxLines, collective, drawCollective, laneBox, tableCollective, tellCollective } from "./collectives.js";
 
 const CELL = { w: 25, h: 15 };
 const WIDE = 1000; // pixels from which on a matrix is scrolled instead of being made to fit: its numbers stay readable
@@ -56,39 +57,22 @@ function makeMatrix(layout, onlane) {
     top = 13;
   const width = left + layout.blocks * (layout.columns * CELL.w + gap),
     height = top + rows * CELL.h + 1;
-  const svg = s("svg", {
+  const svg = drawing(width, height, {
     viewBox: `0 0 ${width} ${height}`,
-    width,
-    height,
-    "aria-hidden": "true",
     class: `pl-matrix${width > WIDE ? " pl-wide" : ""}`,
   });
   const x = (block, column) => left + block * (layout.columns * CELL.w + gap) + column * CELL.w;
   for (let block = 0; block < layout.blocks; block++)
     for (let column = 0; column < layout.columns; column += layout.columns > 8 ? 4 : 2)
-      svg.append(
-        s(
-          "text",
-          { x: x(block, column) + CELL.w / 2, y: 9, class: "pl-tick", "text-anchor": "middle" },
-          String(column),
-        ),
-      );
-  for (let row = 0; row < rows; row += 2)
-    svg.append(
-      s("text", { x: left - 4, y: top + row * CELL.h + 11, class: "pl-tick", "text-anchor": "end" }, String(row)),
-    );
+      svg.append(label(x(block, column) + CELL.w / 2, 9, column, "pl-tick", "middle"));
+  for (let row = 0; row < rows; row += 2) svg.append(label(left - 4, top + row * CELL.h + 11, row, "pl-tick", "end"));
   const cells = [];
   for (const [at, [place, lane]] of placesOf(layout)) {
     const row = Math.floor(at / layout.columns),
       block = Math.floor(row / rows);
-    const box = { x: x(block, at % layout.columns), y: top + (row % rows) * CELL.h };
-    const text = s("text", { x: box.x + CELL.w / 2, y: box.y + 11, "text-anchor": "middle" }, "");
-    const cell = s(
-      "g",
-      { class: `pl-cell pl-in${lane & 3}` },
-      s("rect", { ...box, width: CELL.w - 1, height: CELL.h - 1 }),
-      text,
-    );
+    const [cx, cy] = [x(block, at % layout.columns), top + (row % rows) * CELL.h];
+    const text = label(cx + CELL.w / 2, cy + 11, "", "", "middle");
+    const cell = s("g", { class: `pl-cell pl-in${lane & 3}` }, rect(cx, cy, CELL.w - 1, CELL.h - 1, ""), text);
     cell.addEventListener("click", () => onlane(lane));
     svg.append(cell);
     cells.push({ cell, text, place, lane, row, column: at % layout.columns });
@@ -157,17 +141,12 @@ function drawShuffle(sources, active, before, after, type) {
     bottom = 92,
     box = 30,
     value = (values, lane) => (values ? laneText(values, lane, "typed", type[1], type[2]) : "");
-  const brief = (text) => boxLines(text)[0];
-  const svg = s("svg", {
-    viewBox: `0 0 ${32 * w + 2} 136`,
-    width: 32 * w + 2,
-    height: 136,
-    "aria-hidden": "true",
-    class: "pl-shuffle",
-  });
-  svg.append(
-    s("text", { x: 1, y: 9, class: "pl-tick" }, "before: what each lane gives"),
-    s("text", { x: 1, y: 134, class: "pl-tick" }, "after: what each lane has got"),
+  const svg = drawing(
+    32 * w + 2,
+    136,
+    { viewBox: `0 0 ${32 * w + 2} 136`, class: "pl-shuffle" },
+    label(1, 9, "before: what each lane gives"),
+    label(1, 134, "after: what each lane has got"),
   );
   for (let lane = 0; lane < 32; lane++) {
     const x = lane * w + 1,
@@ -177,37 +156,19 @@ function drawShuffle(sources, active, before, after, type) {
       [bottom, after],
     ])
       svg.append(
-        s(
-          "g",
-          { class: `pl-lane${off}` },
-          s("rect", { x, y, width: w - 3, height: box }),
-          s("text", { x: x + w / 2 - 1.5, y: y + 12, "text-anchor": "middle", class: "pl-number" }, String(lane)),
-          s(
-            "text",
-            { x: x + w / 2 - 1.5, y: y + 25, "text-anchor": "middle" },
-            off && y === bottom ? "" : brief(value(values, lane)),
-          ),
-        ),
+        laneBox(lane, x, y, w - 3, box, [off && y === bottom ? "" : boxLines(value(values, lane))[0]], off, 13),
       );
   }
-  for (let lane = 0; lane < 32; lane++) {
-    if (!((active >>> lane) & 1)) continue;
+  for (const lane of lanesOf(active)) {
     const { source, legal } = sources[lane],
       from = source * w + w / 2,
       to = lane * w + w / 2,
       y1 = top + box,
       y2 = bottom - 1;
-    const css = legal ? (source === lane ? "pl-arrow pl-own" : "pl-arrow") : "pl-arrow pl-outside";
-    svg.append(
-      s(
-        "path",
-        {
-          class: css,
-          d: `M${from} ${y1}C${from} ${y1 + 24} ${to} ${y2 - 26} ${to} ${y2}M${to - 3} ${y2 - 5}L${to} ${y2}L${to + 3} ${y2 - 5}`,
-        },
-        s("title", {}, `lane ${lane} gets lane ${source}'s${legal ? "" : ", its own: the source is out of range"}`),
-      ),
-    );
+    const css = legal ? (source === lane ? "pl-arrow pl-own" : "pl-arrow") : "pl-arrow pl-outside",
+      says = `lane ${lane} gets lane ${source}'s${legal ? "" : ", its own: the source is out of range"}`,
+      line = `M${from} ${y1}C${from} ${y1 + 24} ${to} ${y2 - 26} ${to} ${y2}M${to - 3} ${y2 - 5}L${to} ${y2}L${to + 3} ${y2 - 5}`;
+    svg.append(path(line, css, s("title", {}, says)));
   }
   return svg;
 }

@@ -4,6 +4,10 @@
 import { count, h, short } from "./dom.js";
 import { carried } from "./scroll_anchor.js";
 
+/** What is linked with these, and what these are linked with, in pairs of lines. */
+const onward = (pairs, lines) => [...new Set(pairs.filter(([p]) => lines.includes(p)).map(([, other]) => other))];
+const backward = (pairs, lines) => [...new Set(pairs.filter(([, other]) => lines.includes(other)).map(([p]) => p))];
+
 /** `panes` are {ptx, python, sass}; `plots()` gives {state, tiles}, the plots that follow; `asks` makes a button that
  * sends a message.
  * @param {Answers} answers */
@@ -32,24 +36,8 @@ export function makeLinks({ data, code, fresh }, { ptx, python, sass }, plots, a
     selected = line === null ? null : [from, line];
     if (line === null) return clear();
     if (from in makers()) return linkPoint(from, line);
-    if (from === "py")
-      return show(
-        written()
-          .filter(([, y]) => y === line)
-          .map(([p]) => p),
-        "py",
-        "",
-        line,
-      );
-    if (from === "sass")
-      return show(
-        machine()
-          .filter(([, r]) => r === line)
-          .map(([p]) => p),
-        "sass",
-        "",
-        line,
-      );
+    if (from === "py") return show(backward(written(), [line]), "py", "", line);
+    if (from === "sass") return show(backward(machine(), [line]), "sass", "", line);
     show([line], scroll ? "plot" : "ptx");
   }
 
@@ -82,33 +70,9 @@ export function makeLinks({ data, code, fresh }, { ptx, python, sass }, plots, a
   /** Selects PTX lines and what belongs to them. `from`: the pane that was pressed, which stays where it is, and its
    * `own` line; `says`: what the lines do. */
   function show(lines, from, says = "", own = 0) {
-    const rows =
-      from === "py"
-        ? [own]
-        : [
-            ...new Set(
-              written()
-                .filter(([p]) => lines.includes(p))
-                .map(([, y]) => y),
-            ),
-          ];
-    const kin =
-      from === "ptx"
-        ? [
-            ...new Set([
-              ...lines,
-              ...written()
-                .filter(([, y]) => rows.includes(y))
-                .map(([p]) => p),
-            ]),
-          ]
-        : lines;
-    const codes =
-      from === "sass"
-        ? [own]
-        : machine()
-            .filter(([p]) => lines.includes(p))
-            .map(([, r]) => r);
+    const rows = from === "py" ? [own] : onward(written(), lines),
+      kin = from === "ptx" ? [...new Set([...lines, ...backward(written(), rows)])] : lines,
+      codes = from === "sass" ? [own] : onward(machine(), lines);
     ptx.select(kin, from !== "ptx");
     python.select(rows, from !== "py");
     sass.select(codes, from !== "sass");

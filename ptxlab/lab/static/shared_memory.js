@@ -1,29 +1,41 @@
 // @ts-check
 // Shared memory as a picture: a row for each 128 bytes, a column for each of the 32 banks, and in each word who wrote it.
 // A trace orders the steps of one warp, not those of different warps: of another warp's stores it is certain that they
-// have happened where a barrier that both have passed lies between, and those alone are drawn as written.
+// have happened where a barrier that both have passed lies between, and those alone are drawn as written in the block that
+// is stepped. Of a cluster, whose blocks lie side by side, it is what had been stored in the order of this run.
 
 import { card, h, hex, tableOf, onceAFrame } from "./dom.js";
 import { readWarp } from "./trace.js";
-import { lanesOf, resolved } from "./access.js";
+import { lanesOf } from "./access.js";
 
-export const WORD = 4,
-  BANKS = 32,
-  BANK_CELL = /** @type {[number, number]} */ ([16, 12]),
-  BANK_ROWS = 256; // bytes of a bank's word, banks, pixels of a word, rows drawn at most
+const WORD = 4,
+  BANKS = 32; // bytes of a bank's word
+const BLOCK = { wide: 16, high: 12, most: 256 },
+  CLUSTER = { wide: 8, high: 8, most: 64 }; // pixels of a word, rows drawn at most
+const REMOTES = 8; // accesses to other blocks that are listed
+const PEER = 0x80000; // bytes from one block's shared memory to the next one's, for addresses of the cluster
+const MOST_READ = 6 << 20; // bytes of trace that the pictures are made from: a page must not stop to read more
 const WARP_COLOURS = ["#0b5cad", "#b04a00", "#0b6e63", "#7a35c9", "#b3254a", "#8a5a00", "#3f7d20", "#a0338a"];
 const NEVER_WRITTEN = "#9aa4ae"; // the edge of a word that nothing has been stored to
 
 const colour = (warp) => WARP_COLOURS[warp % WARP_COLOURS.length];
 const striped = (fill, n) =>
   n ? `repeating-linear-gradient(90deg, ${fill} 0 ${12 / (n + 1) - 1}px, #fff 0 ${12 / (n + 1)}px)` : fill;
+const blockOf = (key) => Number(key.split(":")[0]);
 
-/** Draws `rows` rows of words on a canvas: who wrote each, as strongly as `strength` says; those of `here` in a frame. */
-export function drawWords(canvas, [wide, high], rows, words, here, ink, strength) {
+/** The words that so many bytes from `first` on lie in. */
+function wordsAt(first, bytes) {
+  const word = Math.floor(first / WORD);
+  return Array.from({ length: Math.ceil((first + bytes) / WORD) - word }, (_, k) => word + k);
+}
+
+/** Draws rows of words on a canvas: who wrote each, as strongly as `strength` says; those of `here` in a frame. */
+function drawWords(canvas, { wide, high, most }, rows, words, here, ink, strength) {
+  const shown = Math.min(rows, most);
   canvas.width = wide * BANKS;
-  canvas.height = high * rows;
+  canvas.height = high * shown;
   const pen = canvas.getContext("2d");
-  for (let word = 0; word < rows * BANKS; word++) {
+  for (let word = 0; word < shown * BANKS; word++) {
     const x = (word % BANKS) * wide,
       y = Math.floor(word / BANKS) * high,
       by = words.get(word);
@@ -48,69 +60,124 @@ export function drawWords(canvas, [wide, high], rows, words, here, ink, strength
   }
 }
 
+/** The blocks of the cluster of a block, by rank. */
+function clusterOf(block, [gx, gy], [cx, cy, cz]) {
+  const first = [block % gx, Math.floor(block / gx) % gy, Math.floor(block / gx / gy)].map(
+      (at, k) => at - (at % [cx, cy, cz][k]),
+    ),
+    out = [];
+  for (let z = 0; z < cz; z++)
+    for (let y = 0; y < cy; y++)
+      for (let x = 0; x < cx; x++) out.push(first[0] + x + gx * (first[1] + y + gy * (first[2] + z)));
+  return out;
+}
+
+/** The accesses of a warp to shared memory: {step, line, kind, bytes, lanes: [[lane, block, first byte]]}; `blocks` is its
+ * cluster. */
+function sharedAccesses(warp, windows, blocks, own) {
+  const out = [],
+    base = BigInt(windows.shared),
+    size = BigInt(windows.size);
+  warp.steps.forEach((step, at) => {
+    for (const access of step.accesses.filter((a) => a.mask && ["shared", "cluster", "generic"].includes(a.space))) {
+      const lanes = [];
+      for (const lane of lanesOf(access.mask)) {
+        let place = access.addresses[lane];
+        if (access.space === "generic") {
+          if (place < base || place >= base + size) continue;
+          place -= base;
+        }
+        const slot = Math.floor(Number(place) / PEER);
+        lanes.push([lane, slot ? blocks[slot - 1] : own, Number(place) % PEER]);
+      }
+      if (lanes.length) out.push({ step: at, line: step.line, kind: access.kind, bytes: access.size, lanes });
+    }
+  });
+  return out;
+}
+
 /** Of each step of a warp: how many barriers of the block it has passed. */
 function barriersPassed(warp) {
   let passed = 0;
   return warp.steps.map((step) => (step.action === "BARRIER" ? passed++ : passed));
 }
 
-/** The stores of a warp to shared memory: [step, lane, first byte, bytes], in the order of its steps. */
-function sharedStores(warp, windows) {
-  const out = [];
-  warp.steps.forEach((step, at) => {
-    for (const access of step.accesses.filter((a) => a.kind !== "load" && a.mask).flatMap((a) => resolved(a, windows)))
-      if (access.space === "shared")
-        for (const lane of lanesOf(access.mask)) out.push([at, lane, Number(access.addresses[lane]), access.size]);
-  });
-  return out;
+/** A warp for the pictures. */
+function readShared(warp, windows, blocks) {
+  const [block, number] = warp.key.split(":").map(Number),
+    accesses = sharedAccesses(warp, windows, blocks, block);
+  return { key: warp.key, block, number, passed: barriersPassed(warp), accesses };
 }
 
-/** Map of word -> {warp, lane, step, line, passed} from some stores of a warp: who stored to it last. */
-function putStores(words, one, stores) {
-  for (const [step, lane, first, bytes] of stores)
-    for (let word = Math.floor(first / WORD); word * WORD < first + bytes; word++) {
-      const before = words.get(word),
-        passed = one.passed[step];
-      if (!before || before.passed <= passed)
-        words.set(word, { warp: one.number, lane, step, line: one.steps[step].line, passed });
-    }
+/** Notes a store of a warp in `maps`: block -> Map of word -> {block, warp, lane, line, passed}, who stored to it last. One
+ * that was made behind more barriers stays, unless stores come `inOrder`. */
+function putStore(maps, one, access, inOrder = false) {
+  if (access.kind === "load") return;
+  const passed = one.passed[access.step];
+  for (const [lane, block, first] of access.lanes) {
+    const words = maps.get(block);
+    for (const word of words ? wordsAt(first, access.bytes) : [])
+      if (inOrder || !(words.get(word)?.passed > passed))
+        words.set(word, { block: one.block, warp: one.number, lane, line: access.line, passed });
+  }
+}
+
+/** Who has stored to each word of its block last, as warp `mine` can know it at a step: its own stores up to there, and those
+ * that other warps made before the last barrier that it has passed, which change at barriers only. */
+function knownWords(warps, mine, at) {
+  const now = mine.passed[at];
+  if (mine.others?.[0] !== now) {
+    mine.others = [now, new Map()];
+    for (const one of warps)
+      for (const access of one === mine || one.block !== mine.block ? [] : one.accesses)
+        if (one.passed[access.step] < now) putStore(new Map([[mine.block, mine.others[1]]]), one, access);
+  }
+  const words = new Map(mine.others[1]);
+  for (const access of mine.accesses) if (access.step <= at) putStore(new Map([[mine.block, words]]), mine, access);
   return words;
 }
 
-/** Who has stored to each word last, as warp `mine` can know it at a step: its own stores up to there, and those that
- * other warps made before the last barrier that it has passed. */
-function writtenWords(warps, mine, at) {
-  const now = mine.passed[at];
-  if (mine.others?.[0] !== now) {
-    // they change at barriers only
-    mine.others = [now, new Map()];
-    for (const one of warps)
-      if (one !== mine)
-        putStores(
-          mine.others[1],
-          one,
-          one.stores.filter(([step]) => one.passed[step] < now),
-        );
+/** How many steps each warp ("block:warp") had made when `key` made its step number `step`, from the trace's turns. */
+function stepsThen(turns, key, step) {
+  const made = new Map();
+  for (const [block, warp, count] of turns) {
+    const one = `${block}:${warp}`,
+      before = made.get(one) || 0;
+    if (one === key && before + count > step) {
+      made.set(one, step + 1);
+      break;
+    }
+    made.set(one, before + count);
   }
-  return putStores(
-    new Map(mine.others[1]),
-    mine,
-    mine.stores.filter(([step]) => step <= at),
-  );
+  return made;
 }
 
-export const MOST_READ = 6 << 20; // bytes of a block's trace that the picture is made from: a page must not stop to read more
+/** Gives each access of a warp its `place` among the steps of all warps. */
+function inOrder(turns, key, accesses) {
+  let place = 0,
+    first = 0,
+    next = 0; // steps of all warps, and of this one, before a turn
+  for (const [block, warp, count] of turns) {
+    if (`${block}:${warp}` === key) {
+      for (; next < accesses.length && accesses[next].step < first + count; next++)
+        accesses[next].place = place + accesses[next].step - first;
+      first += count;
+    }
+    place += count;
+  }
+}
 
-/** The card. `lineText(line)` is the PTX of a line. */
-export function makeSharedCard(windows, head, lineText) {
+/** The cards of the block that is stepped and of its cluster. `lineText(line)` is the PTX of a line; `go(block, warp, step)`
+ * goes to a step of any warp. The one of the cluster is hidden where a trace does not hold two of its blocks. */
+export function makeSharedCards(windows, head, turns, lineText, go) {
   const canvas = h("canvas"),
-    offsets = h("div.pl-offsets");
+    offsets = h("div.pl-offsets"),
+    legend = h("div.pl-legend");
   const banks = h(
     "div.pl-banks",
     { "aria-hidden": "true" },
     [0, 8, 16, 24, 31].map((bank) => h("span", null, `bank ${bank}`)),
   );
-  const legend = h("div.pl-legend");
   const picture = h(
     "div.pl-picture.pl-shared",
     { tabIndex: 0, role: "img" },
@@ -118,47 +185,64 @@ export function makeSharedCard(windows, head, lineText) {
     h("div.pl-shared-row", null, offsets, canvas),
     legend,
   );
-  const table = h("div.pl-table");
-  const out = card("Shared memory of the block", picture, table);
-  out.read.removeAttribute("aria-live");
+  const figures = h("div.pl-cluster"),
+    list = h("ul.pl-remotes");
+  const own = card("Shared memory of the block", picture, h("div.pl-table")),
+    cluster = card("Shared memory of the cluster", h("div.pl-picture", null, figures, list), h("div.pl-table"));
   let warps = [],
     mine = null,
     now = 0,
-    words = new Map(),
+    words = new Map(), // of the block
+    all = [], // [warp, access] of the cluster, in the order of the run
+    blocks = [],
     rows = 0,
+    clusterRows = 0,
     loading = 0,
     left = 0,
     drawn = "";
-  out.el.hidden = true;
+  for (const { el, read } of [own, cluster]) {
+    el.hidden = true;
+    read.removeAttribute("aria-live"); // the status line speaks for the step
+  }
 
-  const later = onceAFrame(draw);
-  const touched = (step) =>
+  /** The words of a block that this step accesses. */
+  const touched = (block) =>
     new Set(
-      step.accesses
-        .filter((a) => a.mask)
-        .flatMap((a) => resolved(a, windows))
-        .filter((a) => a.space === "shared")
-        .flatMap((a) =>
-          lanesOf(a.mask).flatMap((lane) =>
-            Array.from(
-              { length: Math.max(1, Math.ceil(a.size / WORD)) },
-              (_, k) => Math.floor(Number(a.addresses[lane]) / WORD) + k,
-            ),
-          ),
+      mine.accesses
+        .filter(({ step }) => step === now)
+        .flatMap(({ bytes, lanes }) =>
+          lanes.filter(([, of]) => of === block).flatMap(([, , first]) => wordsAt(first, bytes)),
         ),
     );
-  function draw() {
-    if (!mine || !rows) return;
-    const here = touched(mine.steps[now]),
-      state = [mine.key, mine.passed[now], mine.stores.filter(([step]) => step <= now).length, ...here].join();
+  /** Says who has written the word of a canvas that is pointed at; `block`: whose it is, of several. */
+  const tells = (target, { high }, read, known, block = null) =>
+    target.addEventListener("pointermove", (e) => {
+      const box = target.getBoundingClientRect(),
+        word =
+          Math.floor(((e.clientX - box.left) / box.width) * BANKS) + BANKS * Math.floor((e.clientY - box.top) / high),
+        by = known().get(word),
+        place = `ytes ${hex(word * WORD)} to ${hex(word * WORD + WORD - 1)}, bank ${word % BANKS}`,
+        who = by && `${block === null ? "" : `block ${by.block}, `}warp ${by.warp}, lane ${by.lane}`;
+      read.textContent =
+        (block === null ? `B${place}: ` : `Block ${block}, b${place}: `) +
+        (by ? `written by ${who}, at line ${by.line}: ${lineText(by.line).trim()}` : "not written yet.");
+    });
+  tells(canvas, BLOCK, own.read, () => words);
+
+  // -- the block
+
+  function drawOwn() {
+    const here = touched(mine.block),
+      stored = mine.accesses.filter(({ step }) => step <= now).length,
+      state = [mine.key, mine.passed[now], stored, ...here].join();
     if (state === drawn) return;
     drawn = state;
-    words = writtenWords(warps, mine, now);
-    const shown = Math.min(rows, BANK_ROWS);
-    drawWords(canvas, BANK_CELL, shown, words, here, getComputedStyle(canvas).color, (by) =>
+    words = knownWords(warps, mine, now);
+    drawWords(canvas, BLOCK, rows, words, here, getComputedStyle(own.el).color, (by) =>
       by.warp === mine.number ? 0.85 : 0.45,
     );
     canvas.style.height = `${canvas.height}px`; // it gives way in its width alone
+    const shown = Math.min(rows, BLOCK.most);
     offsets.replaceChildren(
       ...Array.from({ length: shown }, (_, row) => h("div", null, row % 4 ? "\u00a0" : hex(row * BANKS * WORD))),
     );
@@ -176,13 +260,13 @@ export function makeSharedCard(windows, head, lineText) {
       rows > shown ? h("span", null, `· the first ${shown * BANKS * WORD} bytes`) : "",
       left ? h("span", null, `· ${left} warps are left out: the trace is long`) : "",
     );
-    out.note.textContent = `${words.size} of ${rows * BANKS} words written, as far as warp ${mine.number} can know`;
+    own.note.textContent = `${words.size} of ${rows * BANKS} words written, as far as warp ${mine.number} can know`;
     picture.setAttribute(
       "aria-label",
-      `Shared memory, 32 banks by ${rows} rows: ${out.note.textContent}. The table names the writers.`,
+      `Shared memory, 32 banks by ${rows} rows: ${own.note.textContent}. The table names the writers.`,
     );
-    out.read.textContent = "A row is 128 bytes, a column one of 32 banks. Point at a word: who wrote it.";
-    out.later(() => [
+    own.read.textContent = "A row is 128 bytes, a column one of 32 banks. Point at a word: who wrote it.";
+    own.later(() => [
       tableOf(
         ["bytes", "bank", "written by", "at"],
         [...words]
@@ -198,49 +282,107 @@ export function makeSharedCard(windows, head, lineText) {
     ]);
   }
 
-  canvas.addEventListener("pointermove", (e) => {
-    const box = canvas.getBoundingClientRect();
-    const word =
-        Math.floor(((e.clientX - box.left) / box.width) * BANKS) +
-        BANKS * Math.floor((e.clientY - box.top) / BANK_CELL[1]),
-      by = words.get(word);
-    const place = `Bytes ${hex(word * WORD)} to ${hex(word * WORD + WORD - 1)}, bank ${word % BANKS}`;
-    out.read.textContent = by
-      ? `${place}: written by warp ${by.warp}, lane ${by.lane}, at line ${by.line}: ${lineText(by.line).trim()}`
-      : `${place}: not written yet.`;
-  });
+  // -- the cluster
+
+  /** The picture of a block of the cluster; `then`: the steps that each warp had made. */
+  function figure(block, known, then) {
+    const target = h("canvas");
+    drawWords(target, CLUSTER, clusterRows, known, touched(block), getComputedStyle(cluster.el).color, (by) =>
+      by.block === block ? 0.45 : 1,
+    );
+    tells(target, CLUSTER, cluster.read, () => known, block);
+    const from = [...known.values()].filter((by) => by.block !== block).length,
+      says = `${known.size} words written${from ? `, ${from} of them by other blocks` : ""}`,
+      one = warps.find((other) => other.block === block),
+      name = `block ${block}, rank ${blocks.indexOf(block)}`,
+      step = () => go(block, one.number, Math.max(0, (then.get(one.key) || 1) - 1));
+    const title =
+      block === mine.block
+        ? h("b", null, `${name}: stepped here`)
+        : h(
+            "button.pl-quiet",
+            { title: "go to the step that this block had made at this moment", onclick: step },
+            `${name}: step this one`,
+          );
+    return h(
+      "figure",
+      { "aria-label": `shared memory of block ${block}: ${says}` },
+      h("figcaption", null, title, " ", h("span.pl-note", null, says)),
+      target,
+    );
+  }
+
+  function drawCluster() {
+    const then = stepsThen(turns, mine.key, now),
+      maps = new Map(blocks.map((block) => [block, new Map()])),
+      remote = [];
+    for (const [one, access] of all) {
+      if (access.step >= (then.get(one.key) || 0)) continue;
+      putStore(maps, one, access, true);
+      const away = [...new Set(access.lanes.map(([, block]) => block).filter((block) => block !== one.block))];
+      if (away.length) remote.push([one, access, away]);
+    }
+    const recorded = blocks.filter((block) => warps.some((one) => one.block === block));
+    figures.replaceChildren(...recorded.map((block) => figure(block, maps.get(block), then)));
+    const items = ([one, { kind, bytes, lanes, line, step }, away]) => {
+      const from = hex(Math.min(...lanes.map(([, , first]) => first))),
+        what = `${kind} of ${lanes.length} × ${bytes} bytes, shared memory of block ${away.join(", ")}, from ${from} on`,
+        says = `block ${one.block}, warp ${one.number}, line ${line}: ${what}`;
+      return h("li", null, h("button.pl-quiet", { onclick: () => go(one.block, one.number, step) }, says));
+    };
+    list.replaceChildren(...remote.slice(-REMOTES).map(items));
+    cluster.note.textContent = `${remote.length} access${remote.length === 1 ? "" : "es"} to another block up to here`;
+    cluster.read.textContent =
+      "Full colours: written by another block; framed: this step. Point at a word: who wrote it.";
+    cluster.later(() => [h("ul.pl-remotes", null, remote.map(items))]);
+  }
+
+  function draw() {
+    if (mine && rows) drawOwn();
+    if (mine && clusterRows) drawCluster();
+  }
+  const later = onceAFrame(draw);
+
+  /** Rows of 128 bytes that some warps access in these blocks. */
+  const rowsOf = (some, of) => {
+    const ends = some.flatMap((one) =>
+      one.accesses.flatMap(({ bytes, lanes }) =>
+        lanes.filter(([, block]) => of.includes(block)).map(([, , first]) => first + bytes),
+      ),
+    );
+    return Math.ceil(ends.reduce((most, end) => Math.max(most, end), 0) / WORD / BANKS);
+  };
 
   return {
-    el: out.el,
-    /** Reads the steps of all warps of a block that the trace holds. */
+    els: [cluster.el, own.el],
+    /** Reads the steps of all warps that the trace holds of a block, and of the others of its cluster. */
     async open(trace, key) {
       const run = ++loading,
-        block = key.split(":")[0],
-        size = (other) => trace.pages.get(other).reduce((n, page) => n + page.body.length, 0);
-      const all = [key, ...trace.keys.filter((other) => other !== key && other.split(":")[0] === block)];
+        block = blockOf(key);
+      blocks = clusterOf(block, head.grid, head.cluster || [1, 1, 1]);
+      const size = (other) => trace.pages.get(other).reduce((n, page) => n + page.body.length, 0),
+        keys = trace.keys.filter((other) => blocks.includes(blockOf(other))),
+        several = keys.some((other) => blockOf(other) !== block) && turns.length,
+        whole = several && keys.reduce((n, other) => n + size(other), 0) <= MOST_READ;
       let room = MOST_READ;
-      const chosen = all.filter((other) => other === key || (room -= size(other)) >= 0);
-      left = all.length - chosen.length;
-      const read = await Promise.all(chosen.map((other) => readWarp(trace, other)));
+      const local = [key, ...keys.filter((other) => other !== key && blockOf(other) === block)],
+        chosen = local.filter((other) => other === key || (room -= size(other)) >= 0);
+      left = local.length - chosen.length;
+      const read = await Promise.all((whole ? keys : chosen).map((other) => readWarp(trace, other)));
       if (run !== loading) return;
-      warps = read.map((warp) => ({
-        key: warp.key,
-        number: Number(warp.key.split(":")[1]),
-        steps: warp.steps,
-        passed: barriersPassed(warp),
-        stores: sharedStores(warp, windows),
-      }));
-      const ends = warps.flatMap((one) =>
-        one.steps.flatMap((step) =>
-          step.accesses
-            .flatMap((a) => resolved(a, windows))
-            .filter((a) => a.space === "shared" && a.mask)
-            .map((a) => Math.max(...lanesOf(a.mask).map((lane) => Number(a.addresses[lane]))) + a.size),
-        ),
-      );
-      rows = Math.ceil(ends.reduce((most, end) => Math.max(most, end), 0) / WORD / BANKS);
+      warps = read.map((warp) => readShared(warp, windows, blocks));
       mine = warps.find((one) => one.key === key);
-      out.el.hidden = !rows;
+      rows = rowsOf(
+        warps.filter((one) => one.block === block),
+        [block],
+      );
+      clusterRows = whole ? rowsOf(warps, blocks) : 0;
+      for (const one of clusterRows ? warps : []) inOrder(turns, one.key, one.accesses);
+      all = warps
+        .flatMap((one) => one.accesses.map((access) => [one, access]))
+        .sort(([, a], [, b]) => a.place - b.place);
+      own.el.hidden = !rows;
+      cluster.el.hidden = !clusterRows;
       drawn = "";
       draw();
     },

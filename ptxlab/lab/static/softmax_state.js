@@ -2,7 +2,8 @@
 // The online softmax of one row as the kernel went through it: its scores, m over them, l, rescale, the output row. A
 // point, once chosen, leads to the PTX lines that made it; "Play" walks through the tiles.
 
-import { card, h, tableOf, onceAFrame, s, short, sizeOf } from "./dom.js";
+import { h, tableOf, s, short } from "./dom.js";
+import { dot, drawing, label, path, plotCard, rect, stroke } from "./drawing.js";
 import { isDark } from "./errors.js";
 
 const LOW = 170; // pixels of a plot below which it has no chart of the output
@@ -61,18 +62,14 @@ function drawnOutput({ values }, dark) {
  * solid, numpy float64 as open rings, dots for scores. `onpick(series, tile)` hears of a point that is chosen.
  */
 export function makeStatePlot(onpick) {
-  const holder = h("div.pl-plot", { tabIndex: 0, role: "img" });
-  const legend = h(
-    "div.pl-legend",
-    null,
+  const keys = [
     h("span.pl-keyed.pl-scored", null, h("span.pl-key-score"), "score"),
     h("span.pl-keyed.pl-unseen", null, h("span.pl-key-hatch"), "masked key"),
     h("span.pl-keyed", null, h("span.pl-key-line"), "kernel"),
     h("span.pl-keyed", null, h("span.pl-key-ring"), "numpy float64"),
-  );
-  const picture = h("div.pl-picture", null, holder, legend);
-  const table = h("div.pl-table");
-  const out = card("Online softmax", picture, table);
+  ];
+  const out = plotCard("Online softmax", "", keys, paint),
+    { holder, legend, room, draw } = out;
   const play = h(
     "button.pl-quiet.pl-play",
     { title: "walk through the tiles; PTX, Python and the tile map follow" },
@@ -101,12 +98,8 @@ export function makeStatePlot(onpick) {
     });
   }
 
-  const draw = onceAFrame(() => {
-    const { width, height } = room;
-    if (!width) return; // not on the page now
-    holder.replaceChildren();
-    if (!data) return;
-    if (data.note) return holder.append(h("p.pl-blank", null, data.note));
+  function paint({ width, height }) {
+    if (!data || data.note) return data?.note;
     const left = 50,
       right = 6,
       n = data.tiles,
@@ -114,138 +107,72 @@ export function makeStatePlot(onpick) {
       each = wide / n;
     const edge = (k) => left + k * each,
       x = (k) => edge(k + 0.5); // a tile is as wide as its keys
-    const of = (key) => left + Math.min(n, (key + 0.5) / data.tile_kv) * each;
     const boxes = charts(height),
-      root = s("svg", { width, height, "aria-hidden": "true" });
-    const label = (tx, ty, words, css, anchor) =>
-      root.append(s("text", { x: tx, y: ty, class: css, "text-anchor": anchor }, String(words)));
+      root = drawing(width, height);
     const stop = timer ? at : n; // while it plays, what is to come is not there yet
     SERIES.forEach(([key, title], row) => {
       const [top, high] = boxes[row],
-        scores = key === "m" && data.scores ? data.scores : [];
-      const all = [...data.kernel[key], ...data.numpy[key], ...scores.map((p) => p[1])].filter(Number.isFinite);
+        scores = key === "m" && data.scores ? data.scores : [],
+        mine = [...data.kernel[key].entries()].filter(([, v]) => Number.isFinite(v)),
+        exact = [...data.numpy[key].entries()].filter(([, v]) => Number.isFinite(v));
+      const all = [...mine, ...exact, ...scores].map(([, v]) => v).filter(Number.isFinite);
       let lo = Math.min(...all),
         hi = Math.max(...all);
       if (key === "rescale") [lo, hi] = [0, 1];
       if (!(hi - lo > 1e-5 * Math.abs(hi))) [lo, hi] = all.length ? [lo - 0.5, hi + 0.5] : [0, 1];
       const y = (v) => top + high - ((v - lo) / (hi - lo)) * high;
       const picked = chosen && chosen[0] === key;
-      root.append(
-        s("rect", {
-          x: left,
-          y: top - 2,
-          width: wide,
-          height: high + 4,
-          class: picked ? "pl-frame pl-picked" : "pl-frame",
-        }),
-      );
-      if (at >= 0)
-        root.append(
-          s("rect", { x: edge(at), y: top - 2, width: Math.max(1, each), height: high + 4, class: "pl-now" }),
-        );
+      root.append(rect(left, top - 2, wide, high + 4, picked ? "pl-frame pl-picked" : "pl-frame"));
+      if (at >= 0) root.append(rect(edge(at), top - 2, Math.max(1, each), high + 4, "pl-now"));
       for (const v of high < 16 ? [hi] : [lo, hi])
-        label(left - 5, y(v) + (v === lo ? 2 : 7), short(v), "pl-tick", "end");
-      label(
-        left,
-        top - 6,
-        key === "m" && scores.length ? "scores, and their running maximum m" : title,
-        `pl-name pl-${key}`,
-        "start",
-      );
-      if (scores.length)
-        root.append(
-          s("path", {
-            d: scores
-              .filter(([j, v]) => v !== null && j < (stop + 1) * data.tile_kv)
-              .map(([j, v]) => `M${of(j).toFixed(1)} ${y(v).toFixed(1)}h0`)
-              .join(""),
-            class: "pl-score",
-          }),
-          s("path", {
-            d: scores
-              .filter(([, v]) => v === null)
-              .map(([j]) => `M${of(j).toFixed(1)} ${top + high}v-6`)
-              .join(""),
-            class: "pl-hatch pl-unseen-key",
-          }),
-        );
-      if (data.parts) {
+        root.append(label(left - 5, y(v) + (v === lo ? 2 : 7), short(v), "pl-tick", "end"));
+      const name = key === "m" && scores.length ? "scores, and their running maximum m" : title;
+      root.append(label(left, top - 6, name, `pl-name pl-${key}`));
+      if (scores.length) {
+        const of = (j) => (left + Math.min(n, (j + 0.5) / data.tile_kv) * each).toFixed(1),
+          there = scores.filter(([j, v]) => v !== null && j < (stop + 1) * data.tile_kv),
+          unseen = scores.filter(([, v]) => v === null);
+        root.append(path(there.map(([j, v]) => `M${of(j)} ${y(v).toFixed(1)}h0`).join(""), "pl-score"));
+        root.append(path(unseen.map(([j]) => `M${of(j)} ${top + high}v-6`).join(""), "pl-hatch pl-unseen-key"));
+      }
+      const shown = mine.filter(([k]) => data.parts || k <= stop);
+      if (data.parts)
         // parts do not follow one another: stems instead of a line
-        data.kernel[key].forEach((v, k) => {
-          if (Number.isFinite(v))
-            root.append(s("line", { x1: x(k), x2: x(k), y1: y(lo), y2: y(v), class: `pl-series pl-${key}` }));
+        for (const [k, v] of shown) root.append(stroke(x(k), y(lo), x(k), y(v), `pl-series pl-${key}`));
+      else {
+        let stairs = ""; // what holds until the next tile
+        shown.forEach(([k, v], i) => {
+          const follows = i && shown[i - 1][0] === k - 1;
+          stairs += `${follows ? "L" : "M"}${edge(k).toFixed(1)},${y(v).toFixed(1)}H${edge(k + 1).toFixed(1)}`;
         });
+        root.append(path(stairs, `pl-series pl-${key}`));
       }
-      let run = [];
-      for (const [k, v] of data.parts ? [] : [...data.kernel[key].slice(0, stop + 1).entries(), [n, null]]) {
-        if (Number.isFinite(v))
-          run.push(`${edge(k).toFixed(1)},${y(v).toFixed(1)} ${edge(k + 1).toFixed(1)},${y(v).toFixed(1)}`); // a stair: what holds until the next tile
-        else if (run.length) {
-          root.append(s("polyline", { points: run.join(" "), class: `pl-series pl-${key}` }));
-          run = [];
-        }
-      }
-      if (run.length) root.append(s("polyline", { points: run.join(" "), class: `pl-series pl-${key}` }));
-      if (n <= 80)
-        data.kernel[key].forEach((v, k) => {
-          if (Number.isFinite(v) && k <= stop)
-            root.append(s("circle", { cx: x(k), cy: y(v), r: 2.2, class: `pl-dot pl-${key}` }));
-        });
       const every = Math.max(1, Math.ceil(n / 60));
-      data.numpy[key].forEach((v, k) => {
-        if (k % every === 0 && Number.isFinite(v) && k <= stop)
-          root.append(s("circle", { cx: x(k), cy: y(v), r: 4, class: "pl-ring" }));
-      });
+      for (const [k, v] of n <= 80 ? shown : []) root.append(dot(x(k), y(v), 2.2, `pl-dot pl-${key}`));
+      for (const [k, v] of exact) if (k % every === 0 && k <= stop) root.append(dot(x(k), y(v), 4, "pl-ring"));
       if (picked && Number.isFinite(data.kernel[key][chosen[1]])) {
         const [cx, cy] = [x(chosen[1]), y(data.kernel[key][chosen[1]])];
-        root.append(
-          s("path", { d: `M${cx} ${cy - 7}L${cx + 7} ${cy}L${cx} ${cy + 7}L${cx - 7} ${cy}Z`, class: "pl-chosen" }),
-        );
+        root.append(path(`M${cx} ${cy - 7}l7 7l-7 7l-7 -7Z`, "pl-chosen"));
       }
     });
     if (output()) {
       const [top, high] = boxes[3],
-        dark = isDark(),
-        picked = chosen && chosen[0] === OUTPUT;
+        picked = chosen && chosen[0] === OUTPUT,
+        place = { x: left, y: top, width: wide, height: high, preserveAspectRatio: "none" };
       root.append(
-        s("image", {
-          href: outputImage(data.output, dark),
-          x: left,
-          y: top,
-          width: wide,
-          height: high,
-          preserveAspectRatio: "none",
-          style: "image-rendering: pixelated",
-        }),
+        s("image", { href: outputImage(data.output, isDark()), ...place, style: "image-rendering: pixelated" }),
       );
-      if (stop < n)
-        root.append(
-          s("rect", {
-            x: edge(stop + 1),
-            y: top,
-            width: Math.max(0, wide - (stop + 1) * each),
-            height: high,
-            class: "pl-cover",
-          }),
-        );
+      if (stop < n) root.append(rect(edge(stop + 1), top, Math.max(0, wide - (stop + 1) * each), high, "pl-cover"));
       root.append(
-        s("rect", {
-          x: left,
-          y: top,
-          width: wide,
-          height: high,
-          class: picked ? "pl-frame pl-picked pl-hollow" : "pl-frame pl-hollow",
-        }),
+        rect(left, top, wide, high, picked ? "pl-frame pl-picked pl-hollow" : "pl-frame pl-hollow"),
+        label(left, top - 6, "output row o, not yet divided by l (numpy)", "pl-name"),
+        label(left - 5, top + 9, 0, "pl-tick", "end"),
+        label(left - 5, top + high, data.output.columns.at(-1), "pl-tick", "end"),
       );
-      label(left, top - 6, "output row o, not yet divided by l (numpy)", "pl-name", "start");
-      label(left - 5, top + 9, "0", "pl-tick", "end");
-      label(left - 5, top + high, data.output.columns.at(-1), "pl-tick", "end");
-      if (at >= 0)
-        root.append(s("rect", { x: edge(at), y: top, width: Math.max(1, each), height: high, class: "pl-column" }));
+      if (at >= 0) root.append(rect(edge(at), top, Math.max(1, each), high, "pl-column"));
     }
-    for (const k of n > 1 ? [0, n - 1] : [0]) label(x(k), height - 3, k, "pl-tick", "middle");
-    label(left + wide / 2, height - 3, data.unit, "pl-tick", "middle");
-    holder.append(root);
+    for (const k of n > 1 ? [0, n - 1] : [0]) root.append(label(x(k), height - 3, k, "pl-tick", "middle"));
+    root.append(label(left + wide / 2, height - 3, data.unit, "pl-tick", "middle"));
     holder.at = (clientX) =>
       Math.max(0, Math.min(n - 1, Math.floor((clientX - holder.getBoundingClientRect().left - left) / each)));
     holder.which = (clientY) => {
@@ -253,7 +180,8 @@ export function makeStatePlot(onpick) {
         k = boxes.findIndex(([top, high]) => y < top + high + 2);
       return k < 0 ? boxes.length - 1 : k;
     };
-  });
+    return root;
+  }
   const unit = () => (data.tile_kv > 1 ? "tile" : data.unit);
   function move(k) {
     at = k;
@@ -346,7 +274,6 @@ export function makeStatePlot(onpick) {
     if (e.key === "Enter") return choose(series, Math.max(0, at));
     move(Math.max(0, Math.min(data.tiles - 1, at + step)));
   });
-  const room = sizeOf(holder, draw);
 
   return {
     el: out.el,

@@ -1,23 +1,21 @@
 // @ts-check
 // The tile map: query rows against keys, cut as the kernel cuts them, with the row and the KV tile that are selected.
 
-import { card, h, tableOf, onceAFrame, s, sizeOf } from "./dom.js";
+import { h, tableOf, s } from "./dom.js";
+import { drawing, label, plotCard, rect, stroke } from "./drawing.js";
 
 const KINDS = ["skipped", "seen in part", "whole"];
 
 /** data: {rows, keys, tile_q, tile_kv, causal, kinds, row_name}. `onpick(row, tile)` hears of a place that is chosen. */
 export function makeTileMap(onpick) {
-  const holder = h("div.pl-plot.pl-tilemap", { tabIndex: 0, role: "img" });
-  const legend = h(
-    "div.pl-legend",
-    null,
+  const keys = [
     h("span.pl-keyed.pl-not", null, h("span.pl-key-hatch"), "skipped"),
     h("span.pl-keyed.pl-partly", null, h("span.pl-key-part"), "in part"),
     h("span.pl-keyed", null, h("span.pl-key-row"), "row"),
     h("span.pl-keyed", null, h("span.pl-key-tile"), "tile"),
-  );
-  const table = h("div.pl-table");
-  const out = card("Tiles", h("div.pl-picture", null, holder, legend), table);
+  ];
+  const out = plotCard("Tiles", ".pl-tilemap", keys, paint),
+    { holder, legend, draw } = out;
   let data = null,
     row = 0,
     tile = -1,
@@ -41,92 +39,59 @@ export function makeTileMap(onpick) {
     return { rows: data.causal ? data.tile_q : data.rows, keys: data.tile_kv, lines };
   }
 
-  const draw = onceAFrame(() => {
-    const { width, height } = room;
-    if (!width) return;
-    holder.replaceChildren();
-    if (!data || !data.keys) return data && holder.append(h("p.pl-blank", null, "There are no keys."));
+  function paint({ width, height }) {
+    if (!data || !data.keys) return data && "There are no keys.";
     const left = 30,
       top = 16,
       wide = width - left - 6,
       high = height - top - 6;
     const x = (key) => left + (key / data.keys) * wide,
       y = (r) => top + (r / data.rows) * high;
-    const root = s("svg", { width, height, "aria-hidden": "true" });
-    const id = `pl-hatch-${Math.random().toString(36).slice(2)}`;
-    root.append(
-      s(
-        "defs",
-        {},
-        s(
-          "pattern",
-          { id, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-          s("line", { x1: 0, y1: 0, x2: 0, y2: 5, class: "pl-hatch" }),
-        ),
-      ),
-    );
-    root.append(s("rect", { x: left, y: top, width: wide, height: high, class: "pl-frame" }));
-    const { kinds } = data;
+    const id = `pl-hatch-${Math.random().toString(36).slice(2)}`,
+      hatched = { fill: `url(#${id})` },
+      turned = { id, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" };
+    const root = drawing(width, height, {}, s("defs", {}, s("pattern", turned, stroke(0, 0, 0, 5, "pl-hatch"))));
+    /** An area of keys `a` to `b` and rows `from` to `to`. */
+    const area = (a, b, from, to, css, more = {}) =>
+      root.append(rect(x(a), y(from), x(b) - x(a), y(to) - y(from), css, more));
+    const { keys, rows, kinds, tile_q: tall, tile_kv: broad } = data,
+      end = (n, size, all) => Math.min(all, (n + 1) * size);
+    area(0, keys, 0, rows, "pl-frame");
     kinds.lines.forEach((line, r) => {
-      for (const { 0: run, index } of line.matchAll(/0+|1+/g)) {
-        const [a, b] = [x(index * kinds.keys), x(Math.min(data.keys, (index + run.length) * kinds.keys))],
-          [from, to] = [y(r * kinds.rows), y(Math.min(data.rows, (r + 1) * kinds.rows))];
-        const look = run[0] === "0" ? { fill: `url(#${id})`, class: "pl-masked" } : { class: "pl-part" };
-        root.append(s("rect", { x: a, y: from, width: b - a, height: to - from, ...look }));
-      }
+      for (const { 0: run, index } of line.matchAll(/0+|1+/g))
+        area(
+          index * kinds.keys,
+          end(index + run.length - 1, kinds.keys, keys),
+          r * kinds.rows,
+          end(r, kinds.rows, rows),
+          ...(run[0] === "0" ? ["pl-masked", hatched] : ["pl-part"]),
+        );
     });
     if (data.causal) {
-      const first = Math.max(0, data.rows - data.keys); // the first row that sees a key
-      const edge = `M${x(seen(first))} ${y(first)}L${x(data.keys)} ${y(data.rows)}`;
-      root.append(s("path", { d: edge, class: "pl-hatch" }));
+      const first = Math.max(0, rows - keys); // the first row that sees a key
+      root.append(stroke(x(seen(first)), y(first), x(keys), y(rows), "pl-hatch"));
     }
-    if (tile >= 0 && tile < count())
-      root.append(
-        s("rect", {
-          x: x(tile * data.tile_kv),
-          y: top,
-          width: Math.max(2, x(Math.min(data.keys, (tile + 1) * data.tile_kv)) - x(tile * data.tile_kv)),
-          height: high,
-          class: "pl-tile",
-        }),
-      );
-    const block = Math.floor(row / data.tile_q);
-    root.append(
-      s("rect", {
-        x: left,
-        y: y(block * data.tile_q),
-        width: wide,
-        height: y(Math.min(data.rows, (block + 1) * data.tile_q)) - y(block * data.tile_q),
-        class: "pl-block",
-      }),
-    );
-    root.append(
-      s("rect", {
-        x: left,
-        y: y(row),
-        width: wide,
-        height: Math.max(2, high / data.rows),
-        class: high / data.rows > 14 ? "pl-row pl-tall" : "pl-row",
-      }),
-    );
+    if (tile >= 0 && tile < count()) {
+      const from = x(tile * broad);
+      root.append(rect(from, top, Math.max(2, x(end(tile, broad, keys)) - from), high, "pl-tile"));
+    }
+    const block = Math.floor(row / tall);
+    area(0, keys, block * tall, end(block, tall, rows), "pl-block");
+    const one = high / rows;
+    root.append(rect(left, y(row), wide, Math.max(2, one), one > 14 ? "pl-row pl-tall" : "pl-row"));
     if (wide / count() >= 4)
-      for (let k = 1; k < count(); k++)
-        root.append(
-          s("line", { x1: x(k * data.tile_kv), x2: x(k * data.tile_kv), y1: top, y2: top + high, class: "pl-cut" }),
-        );
-    if (high / (data.rows / data.tile_q) >= 4)
-      for (let k = data.tile_q; k < data.rows; k += data.tile_q)
-        root.append(s("line", { x1: left, x2: left + wide, y1: y(k), y2: y(k), class: "pl-cut" }));
-    for (const [text, tx, ty, anchor] of [
-      ["key →", left, 11, "start"],
-      [data.keys - 1, left + wide, 11, "end"],
-      [0, left - 4, top + 8, "end"],
-      [data.rows - 1, left - 4, top + high, "end"],
-    ])
-      root.append(s("text", { x: tx, y: ty, class: "pl-tick", "text-anchor": anchor }, String(text)));
-    holder.append(root);
+      for (let k = broad; k < count() * broad; k += broad) root.append(stroke(x(k), top, x(k), top + high, "pl-cut"));
+    if (high / (rows / tall) >= 4)
+      for (let k = tall; k < rows; k += tall) root.append(stroke(left, y(k), left + wide, y(k), "pl-cut"));
+    root.append(
+      label(left, 11, "key →"),
+      label(left + wide, 11, keys - 1, "pl-tick", "end"),
+      label(left - 4, top + 8, 0, "pl-tick", "end"),
+      label(left - 4, top + high, rows - 1, "pl-tick", "end"),
+    );
     frame = { left, top, wide, high };
-  });
+    return root;
+  }
 
   function say() {
     if (!data) return;
@@ -168,7 +133,6 @@ export function makeTileMap(onpick) {
     if (move) choose(row + move[0], tile + move[1], false);
     else onpick(row, tile);
   });
-  const room = sizeOf(holder, draw);
 
   return {
     el: out.el,

@@ -10,14 +10,11 @@ from typing import Any
 import numpy as np
 
 from ptxlab.errors import LaunchError
-from ptxlab.lab.plots import new_figure
+from ptxlab.figures import COLOURS, MARKS, new_figure
 from ptxlab.options import complete
 from ptxlab.sweeps.measure import COLUMNS, MEASURED
 
 Row = dict[str, Any]
-COLOURS = ("#3d85c6", "#cf6a1e", "#2a9d8f", "#b5476d", "#8a6fc0", "#8c8c2e", "#6c757d", "#c0392b")
-"""Colours that stand out from white and from black."""
-MARKS = "osD^vPX*"
 
 
 @complete("pl.plot_sweep(pl.sweep('tiled2d', {'tile_kv': [16, 32]}, shapes=[64]))")
