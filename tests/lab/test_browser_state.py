@@ -172,7 +172,7 @@ def test_while_another_cell_runs_the_page_says_what_it_waits_for(lab: Any) -> No
     [
         ("sigma σ", "2.125", "2.13", ""),
         ("sigma σ", "0.05", "0.10", "sigma σ 0.05 → 0.1: sigma must be a number from 0.1 to 10, not 0.05"),
-        ("sigma σ", "2,5", "10.00", "sigma σ 2,5 → 10: sigma must be a number from 0.1 to 10, not '2,5'"),
+        ("sigma σ", "2,5", "0.10", "sigma σ 2,5 → 0.1: sigma must be a number from 0.1 to 10, not '2,5'"),
         ("Sq", "99999999", "4096", "Sq 99999999 → 4096: seq_q must be a whole number from 1 to 4096, not 99999999"),
         ("Sq", "40", "40", ""),
         ("Sk", "2.5", "2", "Sk 2.5 → 2: seq_k must be a whole number from 0 to 4096, not 2.5"),
