@@ -12,7 +12,7 @@ export function makeStrip(onopen) {
   const last = new Map(); // by key: the figure that was known last
   const figure = ({ key, label, now, before, verdict, note, says, mood, page }, dim, work) => {
     const scaled = before && work !== 1 && page === "counters", // a count of another problem: what it was says little
-      judged = verdict && h(`span.pl-verdict.pl-${verdict}`, null, verdict);
+      judged = verdict && h(`span.pl-verdict.pl-${verdict}`, null, ` ${verdict}`);
     return h(
       ["div.pl-figure", mood && `pl-${mood}`, before && "pl-moved", page && "pl-leads", dim && "pl-stale"]
         .filter(Boolean)
