@@ -47,7 +47,7 @@ FIRST = {("smallest", "cached"): 0.1, ("scalar", "uncached"): 0.3, ("hopper", "u
 """Seconds at most until a first result."""
 ANYWHERE = 1.2
 """How many times as long the explorer and a notebook may take."""
-HOT = 0.6
+HOT = 2.0
 """Seconds of launches after which better code is asked for, at the latest."""
 
 

@@ -17,9 +17,8 @@ Known = Iterable[tuple[Any, str]]
 """Known mistakes: (the result that it gives, or whether it fits; its sentence)."""
 
 
-def fitting(known: Known | Callable[[], Known], got: Array, only: Any, rtol: float, atol: Any) -> str:
-    """The sentence of the one known mistake whose result `got` is, within `atol + rtol |result|` where `only` says so;
-    "" where none fits, and where two fit that say different things."""
+def fitting(known: Known | Callable[[], Known], got: Array, only: Any, rtol: float, atol: Any) -> set[str]:
+    """The sentences of the known mistakes whose result `got` is, within `atol + rtol |result|` where `only` says so."""
 
     def fits(result: Any) -> bool:
         if isinstance(result, bool | np.bool_):
@@ -28,28 +27,35 @@ def fitting(known: Known | Callable[[], Known], got: Array, only: Any, rtol: flo
         return bool(np.isfinite(result).any() and (near | ~np.broadcast_to(only, near.shape)).all())
 
     with np.errstate(all="ignore"):
-        found = {says for result, says in (known() if callable(known) else known) if fits(result)}
-    return found.pop() if len(found) == 1 else ""
+        return {says for result, says in (known() if callable(known) else known) if fits(result)}
+
+
+def contradicted(cause: str, others: Iterable[frozenset[str] | None]) -> bool:
+    """Whether a sentence does not fit in another case that is wrong; the numbers in it may be those of the case."""
+    plain = [{re.sub(r"\d+", "", says) for says in fits} for fits in others if fits is not None]
+    return not all(re.sub(r"\d+", "", cause) in fits for fits in plain)
 
 
 class Said(NamedTuple):
-    """A prediction: what was said, what the machine found, the tolerance, and what known mistakes say."""
+    """A prediction: of what, what was said, what the machine found, the tolerance, and what known mistakes say."""
 
+    args: tuple[Any, ...]
     found: Any
     truth: Any
     rtol: float
     known: Sequence[tuple[Any, str]]
 
 
-def mistaken(asked: Sequence[Said]) -> str:
-    """The sentence of the one known mistake that says what all predictions say, or else what the wrong ones share."""
+def mistaken(asked: Sequence[Said]) -> tuple[str, bool]:
+    """The sentence of the one known mistake that says what all predictions say, or else what the wrong ones share; and
+    whether it names the mistake."""
     wrong = [one for one in asked if not same(one.found, one.truth, one.rtol)]
     fits = [all(same(one.found, value, one.rtol) for one, (value, _) in zip(asked, column, strict=True))
             for column in zip(*(one.known for one in asked), strict=False)]  # fmt: skip
     says = {why for fit, (_, why) in zip(fits, wrong[0].known if wrong else (), strict=False) if fit}
     if wrong and len(asked) > 2 and len({number(one.found, 17) for one in asked}) == 1:
-        return f"You say {number(wrong[0].found)} in every case."
-    return says.pop() if len(says) == 1 else _common([(one.found, one.truth) for one in wrong])
+        return f"You say {number(wrong[0].found)} in every case.", True
+    return (says.pop(), True) if len(says) == 1 else (_common([(one.found, one.truth) for one in wrong]), False)
 
 
 def _common(pairs: list[tuple[Any, Any]]) -> str:
@@ -163,6 +169,13 @@ def reached(lane: int, distances: Sequence[int]) -> Known:
         (lambda a, d: a | d, "You set the bit. The partner of lane 5 at distance 1 is lane 4: `^` changes the bit."),
         (lambda a, d: a ^ d, "The lane itself is missing. Does it lose its own number?"),
     )
+    path = [lane]
+    for d in distances:
+        path.append(path[-1] ^ d)
+    along = "You follow one number from lane to lane. In each step all lanes hear: what had the partner heard before?"
+    yield set(path), along
+    yield {path[-1]}, along
+    yield {lane, lane ^ distances[-1]}, "You name the last partner alone. What had the lane heard before?"
     yield {lane, *(lane ^ d for d in distances)}, "You name its own partners. What had those heard before?"
     for step, says in steps:
         lanes = {lane}

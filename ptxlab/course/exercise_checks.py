@@ -45,6 +45,9 @@ ORDERS = (1, 2)
 BUDGET = 5_000_000
 """Warp-instructions of one launch, unless an exercise says otherwise: an endless loop ends within a second."""
 
+QUICK = 50_000
+"""Warp-instructions of one launch of a quick check, which does not wait for a compiler either."""
+
 
 class Named(Protocol):
     """An exercise, as a check of an answer to it knows it: its name, and the name that the answer's cell binds."""
@@ -84,6 +87,11 @@ class Grading:
         Decides the hidden cases.
     graded
         Whether this is for a mark, so that all cases are looked at. While learning, the first mistake is enough.
+    quick
+        Where many answers are tried one after the other: costs do not count, and nothing is said. "values" leaves out
+        the checks and the other orders, "checks" does not.
+    whole
+        Whether the hidden cases come where others are wrong, too.
 
     Attributes
     ----------
@@ -93,8 +101,10 @@ class Grading:
         What was looked at so far, in order.
     """
 
-    def __init__(self, exercise: Named, *, seed: int, graded: bool = False) -> None:
-        self.exercise, self.seed, self.graded = exercise, seed, graded
+    def __init__(
+        self, exercise: Named, *, seed: int, graded: bool = False, quick: str = "", whole: bool = False
+    ) -> None:
+        self.exercise, self.seed, self.graded, self.quick, self.whole = exercise, seed, graded, quick, whole
         of_exercise = zlib.crc32(exercise.name.encode())
         self.rng = np.random.default_rng(of_exercise)
         self._rng_of_hidden = np.random.default_rng([seed, of_exercise])
@@ -104,13 +114,14 @@ class Grading:
         self.tried: list[str] = []  # the programs that were built, the values that were returned
         self._launches: list[_Launch] = []
         self._told: dict[int, list[tuple[int, str]]] = {}  # which number of a prediction -> (its part, what it said)
-        self._asked: list[Said] = []  # the predictions, whose cause is what all of them have in common
+        self.asked: list[Said] = []  # the predictions, whose cause is what all of them have in common
 
     # -- parts and cases -----------------------------------------------------------------------------------------------
 
     def part(
-        self, name: str, condition: Any, says: Says = "", *more: str, sort: str = "value", cause: str = ""
-    ) -> bool:
+        self, name: str, condition: Any, says: Says = "", *more: str, sort: str = "value", cause: str = "",
+        fits: frozenset[str] | None = None,
+    ) -> bool:  # fmt: skip
         """Notes one part of an answer.
 
         Parameters
@@ -125,15 +136,17 @@ class Grading:
             What it looks at, one of `ptxlab.course.verdict.SORTS`.
         cause
             The sentence that names the mistake, or "".
+        fits
+            The sentences of all known mistakes that fit; None where none is known.
 
         Returns
         -------
         bool
             Whether it is right.
         """
-        ok = bool(condition)
-        said = () if ok else tuple(short(sentence) for sentence in sentences(says) + more if sentence)
-        self.parts.append(Part(name, ok, said, self._in_hidden, sort, not ok and bool(cause)))
+        ok = bool(condition or (self.quick and sort == "cost"))
+        said = () if ok or self.quick else tuple(short(sentence) for sentence in sentences(says) + more if sentence)
+        self.parts.append(Part(name, ok, said, self._in_hidden, sort, not ok and bool(cause), fits))
         return ok
 
     def failing(self) -> tuple[Any, ...]:
@@ -186,9 +199,9 @@ class Grading:
         """
         for case in (*shown, *edges):
             yield case
-            if self.failed and not self.graded and not self._asked:
+            if self.failed and not self.graded and not self.asked:
                 return
-        if hidden is None or self.failed:
+        if hidden is None or (self.failed and not self.whole):
             return
         before, self.rng = self.rng, self._rng_of_hidden
         self._in_hidden = True
@@ -204,10 +217,10 @@ class Grading:
         """What was found: of the first wrong part what it says, or the notes if all is right."""
         for launched in self._launches:
             self._tell_symptom(launched)
-        cause = mistaken(self._asked)
+        cause, named = mistaken(self.asked)
         for at, part in enumerate(self.parts):
             if cause and not part.ok and part.name.startswith("predicts "):
-                self.parts[at] = replace(part, says=(*part.says, cause), cause=True)
+                self.parts[at] = replace(part, says=(*part.says, cause), cause=named)
         wrong = next((part for part in self.parts if not part.ok), None)
         ok = wrong is None and bool(self.parts)
         if self.graded:
@@ -293,6 +306,10 @@ class Grading:
         kernel = self.build(answer, **(build or {}))
         if kernel is None:
             return None
+        if self.quick:
+            device, budget = "step", min(budget, QUICK)
+        if self.quick == "values":
+            checks, orders = ("memcheck",), False
         before = _copied(args)
         options: dict[str, Any] = {"shared": shared, "entry": entry}
         limits: dict[str, Any] = {"checks": checks, "budget": budget, **options}
@@ -394,7 +411,8 @@ class Grading:
             right = np.isclose(got.astype(np.float64), want.astype(np.float64), rtol=rtol, atol=atol)
         right |= ~np.broadcast_to(only, right.shape)
         launched, _ = self._whose(got, run)
-        cause = "" if right.all() else fitting(known, got, only, max(rtol, 1e-6), atol)
+        fits = set() if self.quick or right.all() else fitting(known, got, only, max(rtol, 1e-6), atol)
+        cause = "".join(fits) if len(fits) == 1 else ""
         if launched is not None and launched.symptom:
             if not cause:
                 self._tell_symptom(launched)
@@ -402,7 +420,8 @@ class Grading:
             launched.symptom = ()
         if right.all():
             return self.part(name, True)
-        return self.part(name, False, lambda: self._differs(got, want, right, run, cause, says), cause=cause)
+        told = frozenset(fits) if known and np.isfinite(got.astype(float)).all() else None
+        return self.part(name, False, lambda: self._differs(got, want, right, run, cause, says), cause=cause, fits=told)
 
     def equal(
         self, name: str, got: Any, want: Any, *, run: Run | None = None, says: Says = "", known: Any = ()
@@ -534,7 +553,7 @@ class Grading:
         if found is None:
             return False
         called = f"{self.exercise.answer}({', '.join(map(number, args))})"
-        self._asked.append(Said(found, truth, rtol, tuple(known)))
+        self.asked.append(Said(args, found, truth, rtol, tuple(known)))
 
         def tell() -> list[str]:
             return ["{}: you say {}, the machine says {}.".format(called, *apart(found, truth)), *sentences(says)]

@@ -17,10 +17,11 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from ptxlab.course import own
+from ptxlab.course import one_change, own
+from ptxlab.course.causes import contradicted
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
-from ptxlab.course.hints import advised
+from ptxlab.course.hints import advised, untouched
 from ptxlab.course.notebook_sources import placed
 from ptxlab.course.progress_kept import Progress, progress_of
 from ptxlab.course.verdict import Feedback, Score
@@ -105,7 +106,7 @@ def check(exercise: str, answer: Any, *, hints: bool = True) -> Feedback:
         return Feedback(str(exercise), False, (str(UnknownExercise.of(exercise)),))
     what = find(exercise)
     g = graded_by(what, answer)
-    found = g.feedback()
+    found = explained(what, answer, g)
     try:
         found, stuck = advised(what, answer, found, g.tried, hints)
     except (PtxlabError, OSError) as error:  # a folder that cannot be written, a file that is damaged
@@ -144,9 +145,37 @@ def judge(exercise: Exercise, answer: Any, *, seed: int = STUDY_SEED, graded: bo
     return graded_by(exercise, answer, seed=seed, every=graded).feedback()
 
 
-def graded_by(exercise: Exercise, answer: Any, *, seed: int = STUDY_SEED, every: bool = False) -> Grading:
-    """An answer after its checks. every: they go on after the first mistake, as for a mark."""
-    g = Grading(exercise, seed=seed, graded=every)
+def explained(exercise: Exercise, answer: Any, g: Grading) -> Feedback:
+    """What was found, and where no known mistake fits, the one change that would make the answer right."""
+
+    def right(changed: Any) -> bool:
+        return all(graded_by(exercise, changed, quick=how).feedback().ok for how in ("values", "checks"))
+
+    found = g.feedback()
+    if untouched(exercise, answer):
+        return found
+    wrong = next((part for part in found.parts if not part.ok), None)
+    if wrong is not None and wrong.cause and wrong.fits:
+        (cause,) = wrong.fits
+        others = graded_by(exercise, answer, every=True, whole=True).parts
+        if contradicted(cause, [part.fits for part in others if not part.ok]):  # it fits by chance
+            says = tuple(one for one in found.says if one != cause)
+            parts = tuple(replace(part, cause=False, says=says) if part is wrong else part for part in found.parts)
+            found = replace(found, says=says, parts=parts)
+    return one_change.explained(exercise, answer, found, g.asked, right)
+
+
+def graded_by(
+    exercise: Exercise,
+    answer: Any,
+    *,
+    seed: int = STUDY_SEED,
+    every: bool = False,
+    quick: str = "",
+    whole: bool = False,
+) -> Grading:
+    """An answer after its checks. every: they go on after the first mistake, as for a mark. Others as in `Grading`."""
+    g = Grading(exercise, seed=seed, graded=every, quick=quick, whole=whole)
     if answer is None or answer is ...:
         says = f"There is no answer yet: the cell must assign `{exercise.answer}`."
         g.part("there is an answer", False, says, sort="broken")

@@ -57,11 +57,13 @@ def release(folder: Path, *, notebooks: Sequence[str] = ()) -> list[Path]:
     kept = own.for_students() if set(ours) & set(chosen) else {}
     _fresh(folder)
     written = [_write(folder / "exercises" / name, text) for name, text in kept.items()]
+    title = "" if kept else "Attention on a GPU, one instruction at a time"
     for source in chosen:
         made = build.notebook(source)
+        if source in ours:
+            title = title or made.cells[0].source.splitlines()[0].lstrip("# ")
         made.cells = [*([new_code_cell(f"%env {own.VARIABLE}=.")] if source in ours else []), *_student(made.cells)]
         written.append(_write(folder / f"{source.stem}.ipynb", build.text_of(_numbered(made))))
-    title = "Attention on a GPU, one instruction at a time"
     written.append(_write(folder / "README.md", README.format(title=title, count=counted(len(chosen), "notebook"))))
     written.append(_write(folder / "requirements.txt", f"ptxlab=={__version__}\n"))
     return written

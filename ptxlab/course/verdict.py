@@ -14,7 +14,8 @@ SORTS = ("value", "cost", "finding", "broken")
 @dataclass(frozen=True)
 class Part:
     """One thing that was looked at: its name, whether it was right, and what happened in the machine. hidden: in a case
-    that the seed has drawn. sort: one of `SORTS`. cause: `says` names the mistake."""
+    that the seed has drawn. sort: one of `SORTS`. cause: `says` names the mistake. fits: the sentences of all known
+    mistakes that fit; None where none is known."""
 
     name: str
     ok: bool
@@ -22,6 +23,7 @@ class Part:
     hidden: bool = False
     sort: str = "value"
     cause: bool = False
+    fits: frozenset[str] | None = None
 
 
 @dataclass(frozen=True)

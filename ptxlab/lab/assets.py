@@ -33,9 +33,9 @@ _JOINTS = re.compile(r'^import [^;]*"./\w+\.js";\n|^export (?!default)', re.MULT
 
 
 @cache
-def script(widget: str = "explorer") -> str:
-    """The whole ES module of a widget."""
-    parts = ((STATIC / name).read_text(encoding="utf-8") for name in SCRIPTS[widget])
+def script(widget: str = "explorer", *without: str) -> str:
+    """The whole ES module of a widget; `without` parts that are not needed."""
+    parts = ((STATIC / name).read_text(encoding="utf-8") for name in SCRIPTS[widget] if name not in without)
     return "\n".join(_JOINTS.sub("", part) for part in parts)
 
 

@@ -42,11 +42,11 @@ def said(value: Any) -> str:
 
 
 def moved(
-    subject: Subject, values: Values, changed: Collection[str], offered: Mapping[str, Sequence[Any]]
+    subject: Subject, values: Values, changed: Collection[str], offered: Mapping[str, Sequence[Any]], most: int = 2
 ) -> list[Moved]:
     """The parameters, not of those `changed`, that have to move for the values to fit together again, and where they
-    go: one if that is enough, of those that do the first of `FIRST`; else two. None where the values fit, and where two
-    moves are not enough: the build says why.
+    go: one if that is enough, of those that do the first of `FIRST`; else `most`. None where the values fit, and where
+    so many moves are not enough: the build says why.
 
     offered: for each parameter the values of its control; None stands for "auto", which is taken last."""
     why = misfit(subject, values)
@@ -55,22 +55,16 @@ def moved(
     names = [p.name for p in subject.parameters if p.name not in STAYS and values[p.name] is not None]
     names = [name for name in names if name not in changed]
     names.sort(key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
-    others = {name: by_distance(values[name], offered[name]) for name in names}
-    for name in names:
-        for value in others[name]:
-            if misfit(subject, {**values, name: value}) is None:
-                return [Moved(name, values[name], value, reason(why, subject.name))]
-    for first in names:
-        for value in others[first]:
-            half = {**values, first: value}
-            then = misfit(subject, half)
-            if then is None or str(then) == str(why):  # the move has not mended what was said first
-                continue
-            for second in names:
-                for last in others[second] if second != first else ():
-                    if misfit(subject, {**half, second: last}) is None:
-                        mended = Moved(first, values[first], value, reason(why, subject.name))
-                        return [mended, Moved(second, values[second], last, reason(then, subject.name))]
+    tries = [(name, value) for name in names for value in by_distance(values[name], offered[name])]
+    for name, value in tries:
+        if misfit(subject, {**values, name: value}) is None:
+            return [Moved(name, values[name], value, reason(why, subject.name))]
+    for name, value in tries if most > 1 else ():
+        half = {**values, name: value}
+        if str(misfit(subject, half)) == str(why):  # the move has not mended what was said first
+            continue
+        if more := moved(subject, half, {*changed, name}, offered, most - 1):
+            return [Moved(name, values[name], value, reason(why, subject.name)), *more]
     return []
 
 

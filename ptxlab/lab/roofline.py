@@ -43,16 +43,14 @@ def plot_roofline(results: Any, *, gpu: str | None = None, arch: str | None = No
         raise LaunchError("results: none of them has a floating-point operation and a byte")
     small: dict[str, Any] = {"fontsize": "x-small", "textcoords": "offset points"}
     for limits in dict.fromkeys(r.peaks for r in roofs):
-        used = {kind for r in roofs if r.peaks is limits for kind in r.flops}
-        ridges = [r.peak / limits.bandwidth for r in roofs if r.peaks is limits]
-        low = min(*xs, *ridges, min(limits.of(kind) for kind in used) / limits.bandwidth) / 4
-        high = max(*xs, max(limits.of(kind) for kind in used) / limits.bandwidth) * 4
-        top = max(limits.of(kind) for kind in used)
+        mine = [r for r in roofs if r.peaks is limits]
+        levels = sorted({one for r in mine for one in r.levels()}, key=lambda one: one[1])
+        top = levels[-1][1]
+        low = min(*xs, *(r.peak / limits.bandwidth for r in mine), levels[0][1] / limits.bandwidth) / 4
+        high = max(*xs, top / limits.bandwidth) * 4
         axis.plot([low, top / limits.bandwidth], [low * limits.bandwidth, top], color=ink, linewidth=1.4)
-        for kind in sorted(used, key=limits.of):
-            level = limits.of(kind)
+        for name, level in levels:
             axis.plot([level / limits.bandwidth, high], [level, level], color=ink, linewidth=1.4)
-            name = "tensor cores" if kind == "tensor" else kind if kind == "f64" else "f32"
             says = f"{limits.gpu} {name}: {level / 1e12:.3g} TFLOP/s"
             axis.annotate(says, (high, level), xytext=(0, 2), ha="right", va="bottom", **small)
         says, at = f"{limits.bandwidth / 1e9:.0f} GB/s", (low * 1.3, low * 1.3 * limits.bandwidth)

@@ -61,13 +61,11 @@ def _roof(ran: Ran, arch: str) -> protocol.Roofline | None:
 def roof_part(roof: Roof) -> protocol.Roofline:
     """A roof for the page."""
     limits = roof.peaks
-    kinds = sorted(roof.flops, key=limits.of)
-    names = {limits.of(k): "tensor cores" if k == "tensor" else "f64" if k == "f64" else "f32" for k in kinds}
     return {
         "gpu": limits.gpu,
         "source": limits.source,
         "bandwidth": limits.bandwidth,
-        "roofs": [(name, level) for level, name in names.items()],
+        "roofs": roof.levels(),
         "own": (roof.some, roof.peak) if roof.busy < limits.sms else None,
         "points": [
             {"origin": origin, "what": what, "x": x, "y": y, "bound": roof.bound(x) if origin == "modelled" else ""}

@@ -61,9 +61,10 @@ new IntersectionObserver((seen, watch) => {
 })()</script>"""
 
 
-def live(widget: str, values: dict[str, Any]) -> str:
-    """A script that shows a widget of these values in the element that it stands in, once that is in sight."""
-    script = _bare(assets.script(widget)).replace("export default { render };", "render({ model, el });")
+def live(widget: str, values: dict[str, Any], *without: str) -> str:
+    """A script that shows a widget of these values in the element that it stands in, once that is in sight; `without`:
+    parts that it does not need."""
+    script = _bare(assets.script(widget, *without)).replace("export default { render };", "render({ model, el });")
     packed = json.dumps(
         {"script": script, "style": _bare(assets.style(widget)), "values": values},
         default=lambda value: {"base64": base64.b64encode(value).decode()},
@@ -98,7 +99,9 @@ def copy_html(shown: Shown, limit: int | None = BYTES, *, lean: bool = True) -> 
     """What a notebook keeps of a debugger. limit: bytes of the trace that stay, around the step at which it opens; None
     for all of it. lean: of a part also hover texts and most of the timeline are left out."""
     part, info = copy_part(shown, limit, lean=lean)
-    viewer = live("debugger", {"info": info, "trace": bytes(part.data)})
+    small = limit is not None and lean
+    without = ["keys.js", *(["find.js"] if small else []), *([] if info["timeline"] else ["timeline.js"])]
+    viewer = live("debugger", {"info": info, "trace": bytes(part.data)}, *without)
     return f'<div class="ptxlab-copy">{trace_events.debugger_html(shown)}{viewer}</div>'
 
 

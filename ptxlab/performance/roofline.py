@@ -75,6 +75,12 @@ class Roof:
         """FLOP/s of the measured run."""
         return self.total / self.seconds if self.seconds else None
 
+    def levels(self) -> list[tuple[str, float]]:
+        """The roofs of its kinds of operations on the whole GPU, by name, the lowest first."""
+        names = {"tensor": "tensor cores", "f64": "f64"}
+        found = {self.peaks.of(kind): names.get(kind, "f32") for kind in sorted(self.flops, key=self.peaks.of)}
+        return [(name, level) for level, name in found.items()]
+
     def points(self) -> list[tuple[str, str, float, float]]:
         """(origin, what, intensity, FLOP/s) of each point: modelled without a cache, modelled with a perfect one,
         measured."""

@@ -65,6 +65,7 @@ def test_a_good_folder_is_listed_released_and_tested(
     released = (tmp_path / "class" / "20-own.ipynb").read_text(encoding="utf-8")
     assert "def square(n)" in released
     assert "n * n" not in released
+    assert (tmp_path / "class" / "README.md").read_text(encoding="utf-8").startswith("# 20 · Own\n")
     assert "%env PTXLAB_COURSE=." in released
     monkeypatch.chdir(tmp_path / "class")
     monkeypatch.setenv("PTXLAB_COURSE", ".")

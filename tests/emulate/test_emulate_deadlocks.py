@@ -59,7 +59,7 @@ def test_some_wait_at_a_barrier_and_some_have_ended(engine: str) -> None:
     barrier = f"waits for barrier 1 (bar.sync, line {line_of(module, 'bar.sync 1')})"
     assert caught.message.splitlines() == [
         "no thread of the block can go on", f"    warp 0, lanes 0-31: {barrier}",
-        f"    warp 1, lanes 8-31: {waits}", f"    warp 1, lanes 0-7: {barrier}", "    ended: warp 2",
+        f"    warp 1, lanes 0-7: {barrier}", f"    warp 1, lanes 8-31: {waits}", "    ended: warp 2",
     ]  # fmt: skip
 
 

@@ -309,8 +309,8 @@ JOIN:
     assert error.kind == "deadlock"
     assert message == (
         "no thread of the block can go on\n"
-        f"    warp 0, lanes 16-31: waits for the other lanes of its warp ({MMA}, line {first})\n"
-        f"    warp 0, lanes 0-15: waits for the other lanes of its warp ({MMA}, line {second})"
+        f"    warp 0, lanes 0-15: waits for the other lanes of its warp ({MMA}, line {second})\n"
+        f"    warp 0, lanes 16-31: waits for the other lanes of its warp ({MMA}, line {first})"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ptxlab.course.exercises.e02_tiles import COPY, ONE_BARRIER, SMOOTH
+from wrong_answers import but
 
 _SUM = """
 @kernel
@@ -108,41 +109,11 @@ def smooth(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32, rounds: u32):
             "takes longer",
         ),
         # no barrier between the steps
-        (
-            _SUM
-            + """
-    mine = k.var(f32, 0.0)
-    with k.if_(i < n):
-        mine.set(x[i])
-    tile[t] = mine
-    k.barrier()
-    width = B // 2
-    while width:
-        with k.if_(t < width):
-            tile[t] = tile[t] + tile[t + width]
-        width //= 2
-    with k.if_(t == 0):
-        y[k.ctaid.x] = tile[0]
-""",
-            "hazard in shared memory",
-        ),
+        (but("02-blocksum", ("        k.barrier()  # the numbers of the step before are there\n", ""),
+             ("    tile[t] = mine\n", "    tile[t] = mine\n    k.barrier()\n")), "hazard in shared memory"),
         # threads past the end leave
-        (
-            _SUM
-            + """
-    k.return_if(i >= n)
-    tile[t] = x[i]
-    width = B // 2
-    while width:
-        k.barrier()
-        with k.if_(t < width):
-            tile[t] = tile[t] + tile[t + width]
-        width //= 2
-    with k.if_(t == 0):
-        y[k.ctaid.x] = tile[0]
-""",
-            "initcheck",
-        ),
+        (but("02-blocksum", ("    with k.if_(i < n):\n        mine.set(x[i])\n", "    k.return_if(i >= n)\n    mine.set(x[i])\n")),
+         "initcheck"),
     ),
     "02-one-barrier": (
         # the first barrier simply left out

@@ -71,6 +71,8 @@ def _predict(g: Grading, answer: Any) -> None:
                 told = f"{saw}, a new maximum, so it computed rescale = {rescale[key]:.4g}. You did not name this key."
             else:
                 told = f"{saw}, which is no larger, so rescale was exactly 1. You named this key."
+            if [key for key in named if key] == [key for key in range(1, len(scores)) if scores[key] > scores[key - 1]]:
+                told += " You named those that are larger than the one before. Than what must a score be larger?"
             right = len(set(shrinks) & set(named))
             given = ", ".join(f"{s:g}" for s in scores)
             return [told, line, f"{right} of the kernel's {len(shrinks)} rescales are in your list. Scores: {given}."]

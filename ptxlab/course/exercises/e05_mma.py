@@ -284,8 +284,12 @@ def _whence(s: Array, m: Array, right: Array) -> str:
     at, column = (int(n) for n in found[0])
     if at != row:
         return f"That is element ({at}, {column}) of S: lanes of another row took part. Which lanes hold row {row}?"
-    best = int(s[row].argmax())
-    return f"That is column {column} of the row. The largest is in column {best}, in another lane of the row."
+    best, wrong = int(s[row].argmax()), s[m != right].argmax(axis=1) % 2
+    if len(wrong) > 3 and len(set(wrong.tolist())) == 1:
+        which = ("even", "odd")[wrong[0]]
+        return f"In all {len(wrong)} wrong rows the largest is in an {which} column: in which registers are those?"
+    lane = "the same lane" if best % 8 // 2 == column % 8 // 2 else "another lane of the row"
+    return f"That is column {column} of the row. The largest is in column {best}, in {lane}."
 
 
 _ROWMAX = '''

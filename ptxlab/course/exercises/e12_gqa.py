@@ -262,7 +262,7 @@ def _once(g: Grading, answer: Any) -> None:
     def draw(rng: np.random.Generator) -> tuple[int, int, int, int]:
         return int(rng.integers(2, 7)), int(rng.integers(1, 4)), int(rng.integers(1, 30)), 2
 
-    for group, heads_kv, n, sigma in g.vary(((4, 2, 16, 2),), hidden=draw, count=3, edges=((3, 1, 5, 90),)):
+    for group, heads_kv, n, sigma in g.vary(((4, 2, 16, 2),), hidden=draw, count=3, edges=((3, 1, 5, 300),)):
         q, key, value, want = _inputs(g, group * heads_kv, heads_kv, n, sigma)
         o = np.full_like(q, np.nan)
         run = g.launch(answer, heads_kv, 32, q, key, value, o, n, 32**-0.5, build={"G": group}, counters=True)

@@ -174,6 +174,9 @@ for second in (False, True):
 # |---|---|---|
 # | behind the copy | readers for writers: *the tile is complete* | RAW: a key that is not there yet |
 # | before the copy | writers for readers: *everyone has finished* | WAR, write after read: a key of the next tile |
+#
+# Both stand where every thread of the block comes by. In `nearest` a thread without a point comes by, too: it takes the
+# last point, and only the store at the end is in a branch.
 
 # %% [exercise] 02-smooth
 

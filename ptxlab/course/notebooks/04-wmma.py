@@ -23,7 +23,8 @@ scoreboard.show()
 # ## What does a tensor core do?
 #
 # One instruction of a warp: $D = A B + C$, where all of them are 16 × 16 matrices. A and B have 16-bit elements, C
-# and D 32-bit ones. This is the smallest kernel that uses it: load, load, multiply, store.
+# and D 32-bit ones. This is the smallest kernel that uses it: load, load, multiply, store. The 16 behind an address is the
+# *stride*: so many elements further the next row begins.
 
 # %%
 SHAPE = "m16n16k16"  # rows of A, columns of B, and what they have in common

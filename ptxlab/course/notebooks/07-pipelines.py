@@ -49,7 +49,7 @@ print(y[:6])
 # ## Why does nothing wait by itself?
 #
 # A load writes a register, and the hardware makes the instructions that need this register wait for it. `cp.async`
-# writes no register, so nothing waits for it: on a GPU, a read that comes too early sees the old contents.
+# writes no register, so nothing waits for it: on a GPU, a read that comes too early may see the old contents.
 #
 # ## What does the number behind `wait_group` mean?
 #

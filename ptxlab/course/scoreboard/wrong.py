@@ -32,8 +32,8 @@ def refusal(rung: Rung, run: Run, got: Array, per_block: int) -> tuple[str, ...]
     first = tuple(int(i) for i in np.argwhere(wrong)[0])
     pattern = causes.where(wrong) or (f"All {len(wrong)} rows are wrong." if wrong.any(1).all() else "")
     says = f"wrong. o{list(first)} should be {want[first]:.5g}, it is {got[first]:.5g}. {pattern}".strip()
-    cause = causes.fitting(known(rung), got, np.True_, 0.0, rung.tolerance)
-    return (says, cause) if cause else (says,)
+    fits = causes.fitting(known(rung), got, np.True_, 0.0, rung.tolerance)
+    return (says, *fits) if len(fits) == 1 else (says,)
 
 
 def known(rung: Rung) -> Iterator[tuple[Array, str]]:

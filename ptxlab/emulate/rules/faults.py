@@ -186,7 +186,7 @@ def deadlocked(
     their warps waits for, first those of the block that it is reported for."""
     together: dict[tuple[int, int, tuple[int, ...], int, str], list[int]] = {}  # in a cluster the warps of a block are
     alive = set()
-    for at in sorted(places, key=lambda at: (at.block != to_report, at.block, at.warp)):
+    for at in sorted(places, key=lambda at: (at.block != to_report, at.block, at.warp, at.lanes)):
         alive.add((at.block, at.warp))
         if at.waits_for:
             key = at.block, at.warp if len(blocks) == 1 else 0, tuple(at.lanes), at.code, at.waits_for

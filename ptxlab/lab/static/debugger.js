@@ -152,7 +152,8 @@ function render({ model, el }) {
     EVENTS.filter(([key]) => seen(key)),
   );
   const ptx = makePane("PTX", () => {});
-  addFinder(ptx.el.querySelector("header"), ptx.el, () => ptx);
+  // not in a notebook's copy, which is kept small
+  if (typeof addFinder === "function") addFinder(ptx.el.querySelector("header"), ptx.el, () => ptx);
   const table = makeRegisterTable(registers, names, (r) => pick(r));
   const access = makeAccessCard(info.windows);
   const timeline = info.timeline ? makeTimeline(info.timeline, (block, warp, step) => goTo(block, warp, step)) : null;
