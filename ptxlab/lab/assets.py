@@ -18,8 +18,8 @@ SCRIPTS = {
                  "results.js", "lesson.js", "problem.js", "frames.js", "lower_pane.js", "explorer.js"),
     "editor": ("editor.js",),
     "debugger": ("keys.js", "dom.js", "drawing.js", "pane.js", "find.js", "descriptors.js", "code_hover.js",
-                 "trace.js", "access.js", "collectives.js", "lane_exchange.js", "registers.js", "timeline.js",
-                 "shared_memory.js", "findings.js", "debugger.js"),
+                 "trace.js", "access.js", "arrays.js", "collectives.js", "lane_exchange.js", "registers.js",
+                 "timeline.js", "shared_memory.js", "findings.js", "debugger.js"),
 }  # fmt: skip
 """The parts of each module in order. In the page they share one scope, so no name stands at the top of two of them."""
 STYLES = {

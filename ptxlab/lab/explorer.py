@@ -65,7 +65,7 @@ class Explorer(Copied, widgets.Box):
         self.session = Session(self._publish, asks=True)
         on_interrupt(self.session)
         self.panel = Panel(library_subjects.named(subject) if isinstance(subject, str) else subject)
-        self._below = Below()
+        self._below = Below(lambda bar: self._publish({"below": bar}))
         frame = widgets.Box([self.view, self._below])
         frame.add_class("ptxlab-frame")
         self._past: list[dict[str, Any]] = []  # what the controls said, the newest last
@@ -292,6 +292,9 @@ class Explorer(Copied, widgets.Box):
             "cancel": self.cancel,
             "again": self.session.again,
             "undo": self.undo,
+            "close": lambda: self._below.leave(self._below.clear, True),
+            "discard": lambda: self._below.answer(True),
+            "keep": lambda: self._below.answer(False),
             "edit": lambda: self.edit(content.get("line")),
             "share": self._share,
             "next": lambda: self.go_on(content.get("kernel", "")),

@@ -173,20 +173,22 @@ def difference(a: Version, b: Version) -> str:
         return f"{a.request.subject.name} → {b.request.subject.name}"
     if a.request.subject.text != b.request.subject.text:
         return f"text {a.request.subject.text} → {b.request.subject.text}"
-    before, after = ({name: _setting(v, name) for name, _ in v.request.version_key[1]} for v in (a, b))
+    old = a.request.given
+    changed = (name for name, value in b.request.version_key[1] if old.get(name) != value)
     return ", ".join(
-        f"{TITLES.get(name, name)} {before.get(name, 'none')} → {value}"
-        for name, value in after.items()
-        if before.get(name) != value
+        f"{TITLES.get(name, name)} {_setting(a, name) if name in old else 'none'} → {_setting(b, name)}"
+        for name in changed
     )
 
 
 def _setting(version: Version, name: str, request: Request | None = None) -> str:
-    """A parameter's value; what was left to the kernel is what it chose."""
+    """A parameter's value, as its control says it; what was left to the kernel with what it chose."""
     value = said((request or version.request).given, name)
     if value is None:
         chosen = getattr(version.built, name, None) or getattr(getattr(version.built, "config", None), name, None)
-        return "auto" if chosen is None else str(chosen)
+        return "auto" if chosen is None else f"auto ({chosen})"
+    if name == "sigma":
+        return f"{value:.2f}"
     return ("off", "on")[value] if isinstance(value, bool) else str(value)
 
 
@@ -361,6 +363,7 @@ def setting(
         version,
         {
             "text": request.subject.text,
+            "device": request.device,
             **{p.name: _setting(version, p.name, request) for p in request.subject.parameters},
         },
         request.subject.size(request.given),

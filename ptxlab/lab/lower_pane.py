@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +12,7 @@ from ptxlab.emulate.runtime.progress import watched
 from ptxlab.emulate.trace.recorder import Trace
 from ptxlab.emulate.trace.recording import Recording
 from ptxlab.errors import DeviceFault, PtxlabError
+from ptxlab.lab import protocol
 from ptxlab.lab.debugger import LIMIT, Debugger
 from ptxlab.lab.interrupts import on_interrupt
 
@@ -22,24 +22,24 @@ def _nothing(_: bool) -> bool:
     return False
 
 
-class Below(widgets.VBox):
-    """A place for one widget under a heading, with a button that closes it."""
+class Below(widgets.Box):
+    """A place for one widget under a bar that the page draws, with a button that closes it. `tell(bar)` hears of the
+    bar, as the protocol has it, None where nothing is open."""
 
-    def __init__(self) -> None:
-        self._heading = widgets.HTML()
-        self._shut = widgets.Button(description="Close", layout={"width": "auto"})
-        self._shut.on_click(lambda _: self.leave(self.clear, True))
+    def __init__(self, tell: Callable[[protocol.Below | None], None]) -> None:
+        self._tell = tell
+        self._bar: protocol.Below | None = None
         self._loses: Callable[[bool], bool] = _nothing
         self._number, self._recorded = 0, -1
-        self._bar = widgets.HBox()
         self._ended: Callable[[], None] | None = None
+        self._then: Callable[[], None] | None = None  # what waits until somebody has said that the text may go
         super().__init__([])
         self.add_class("ptxlab-below")
 
     @property
     def widget(self) -> Any:
         """What is open, or None."""
-        return self.children[1] if len(self.children) > 1 else None
+        return next(iter(self.children), None)
 
     def show(
         self,
@@ -48,36 +48,38 @@ class Below(widgets.VBox):
         ended: Callable[[], None] | None = None,
         close: str = "Close",
         loses: Callable[[bool], bool] = _nothing,
+        note: str = "",
     ) -> int:
-        """Opens a widget in place of what was open. `ended` is called when it is closed; `loses` tells whether text is
-        lost when it is closed (True) or something else opens here (False). Returns its number."""
+        """Opens a widget, or a note, in place of what was open. `ended` is called when it is closed; `loses` tells
+        whether text is lost when it is closed (True) or something else opens here (False). Returns its number."""
         self._number += 1
-        (self.add_class if isinstance(widget, Debugger | None) else self.remove_class)(
-            "ptxlab-whole"
-        )  # else over the code
-        self._ended, self._shut.description, self._loses = ended, close, loses
-        self._heading.value = f"<b>{html.escape(heading)}</b>"
-        bar = self._bar = widgets.HBox([self._heading, self._shut], layout={"justify_content": "space-between"})
-        self.children = tuple(part for part in (bar, widget) if part is not None)
+        whole = isinstance(widget, Debugger | None)  # else over the code
+        (self.add_class if whole else self.remove_class)("ptxlab-whole")
+        self._ended, self._loses = ended, loses
+        self._bar = {"heading": heading, "close": close, "note": note, "whole": whole, "asks": False}
+        self._tell(self._bar)
+        self.children = () if widget is None else (widget,)
         return self._number
 
     def leave(self, then: Callable[[], None], closes: bool = False) -> None:
         """Does what closes this or opens something else here; where text is lost by that, once somebody has said so."""
-        if not self._loses(closes):
+        if self._bar is None or not self._loses(closes):
             return then()
-        yes, no = (
-            widgets.Button(description=words, button_style=style, layout={"width": "auto"})
-            for words, style in (("Discard the text", "danger"), ("Keep editing", ""))
-        )
-        yes.on_click(lambda _: then())
-        shown = self._bar.children  # in the bar alone: the editor would be drawn anew beside another bar
-        no.on_click(lambda _: setattr(self._bar, "children", shown))
-        self._bar.children = (widgets.HTML("<b>The text has changed and is lost.</b>"), yes, no)
+        self._then = then
+        self._tell({**self._bar, "asks": True})
+
+    def answer(self, discard: bool) -> None:
+        """Hears whether the text may go, or is kept."""
+        then, self._then = self._then, None
+        self._tell(self._bar)
+        if discard and then is not None:
+            then()
 
     def clear(self) -> None:
         """Closes what is open."""
         self._number += 1
-        self.children, self._loses = (), _nothing
+        self.children, self._loses, self._bar = (), _nothing, None
+        self._tell(None)
         ended, self._ended = self._ended, None
         if ended is not None:
             ended()
@@ -114,7 +116,7 @@ class Below(widgets.VBox):
             return
         found = getattr(run, "trace", None)
         if not isinstance(found, Recording):
-            self.show("There is nothing to step through", widgets.HTML(f"<pre>{html.escape(note)}</pre>"))
+            self.show("There is nothing to step through", note=note)
             return
         debugger = Debugger(found, note, run.findings)
         if place.get("at"):

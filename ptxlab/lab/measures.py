@@ -175,8 +175,9 @@ def _shown(
         if numbers and m.better and value != was * times:
             verdict = "better" if (value > was * times) == (m.better == MORE) else "worse"
         if times != 1:
-            below = f"×{short(value / (was * times))} for equal work"
-            lines[1:1] = [f"the problem is {short(times)} times as large: {below}", note]
+            share = short(value / (was * times))
+            below = f"×{share} per work"
+            lines[1:1] = [f"the problem is {short(times)} times as large: ×{share} for equal work", note]
         elif numbers and not mood:
             below = f"{'▲' if value > was else '▼'} {_step(m, value, was)}"
             lines.append(note)
@@ -213,8 +214,13 @@ def changes(before: Setting, now: Setting) -> list[tuple[str, str, str]]:
     return listed + [
         (TITLES.get(name, name), before.shown[name], value)
         for name, value in now.shown.items()
-        if name in before.shown and before.shown[name] != value
+        if name in before.shown and before.shown[name] != value and not (_left(before, name) and _left(now, name))
     ]
+
+
+def _left(setting: Setting, name: str) -> bool:
+    """Whether a parameter is left to the kernel: what that makes of it follows from the others."""
+    return setting.key.given.get(name, 0) is None
 
 
 def said(moved: list[tuple[str, str, str]]) -> str:

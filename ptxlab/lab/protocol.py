@@ -373,6 +373,17 @@ class Values(Part):
     unused: list[str]
 
 
+class Below(TypedDict):
+    """The bar above what is open over the code, or over the `whole` page, with the words of the button that closes it;
+    `note` stands in place of a widget; `asks`: whether the text that it has changed may go."""
+
+    heading: str
+    close: str
+    note: str
+    whole: bool
+    asks: bool
+
+
 class Parts(TypedDict):
     """The parts of an answer, by trait."""
 
@@ -392,7 +403,7 @@ class Parts(TypedDict):
 class Act(TypedDict):
     """A button without more to say."""
 
-    kind: Literal["pin", "confirm", "cancel", "again", "undo", "share"]
+    kind: Literal["pin", "confirm", "cancel", "again", "undo", "share", "close", "discard", "keep"]
 
 
 class Edit(TypedDict):

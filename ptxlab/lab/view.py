@@ -34,6 +34,8 @@ class View(anywidget.AnyWidget):
     status = traitlets.Dict({"state": "building", "text": "", "busy": True, "seq": 0}).tag(sync=True)
     controls: Any = traitlets.List([]).tag(sync=True)
     values: Any = traitlets.Dict({"seq": 0, "given": {}, "notes": {}, "unused": []}).tag(sync=True)
+    below: Any = traitlets.Any(None, allow_none=True).tag(sync=True)
+    """The bar above what is open over the code."""
     wants_sass = traitlets.Bool(False).tag(sync=True)
     against = traitlets.Enum(("previous", "pinned"), "previous").tag(sync=True)
     """What diff, machine code, counters and figures are compared with."""

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.rest]
 
 WINDOW = (1440, 900)
 CELLS = ('import ptxlab as pl\n\npl.explore("scalar", seq_len=24, head_dim=16)',)
-PLOT = f"{EXPLORER} section[aria-label='Online softmax, tile by tile'] .pl-plot"
+PLOT = f"{EXPLORER} section[aria-label='Online softmax'] .pl-plot"
 
 
 def debugger(page: Any) -> str:
@@ -36,8 +36,8 @@ def test_a_line_opens_the_debugger_there(lab: Any) -> None:
     lab.wait_for_function("document.querySelector('.ptxlab-debugger').contains(document.activeElement)")
     for theme in ("Dark", "Light"):
         lab_server.use_theme(lab, f"JupyterLab {theme}")
-        assert violations(lab, ".ptxlab-below") == []
-    lab.click(".ptxlab-below button:has-text('‹ Explorer')")
+        assert violations(lab, ".ptxlab-below") + violations(lab, ".pl-bar-below") == []
+    lab.keyboard.press("Escape")
     lab.wait_for_selector(".ptxlab-debugger", state="detached")
 
 
@@ -50,7 +50,7 @@ def test_a_point_of_the_softmax_opens_it_at_that_tile(lab: Any) -> None:
     last = debugger(lab)
     step, total = (int(word) for word in last.removeprefix("step ").split(",")[0].split(" of "))
     assert step > 0.85 * total, last
-    lab.click(".ptxlab-below button:has-text('‹ Explorer')")
+    lab.click(".pl-bar-below button:has-text('‹ Explorer')")
 
 
 def test_all_of_it_is_shared_as_one_page(lab: Any, tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_the_keyboard_is_where_something_opened_and_then_where_it_was(lab: Any) 
     lab_server.use_theme(lab, "JupyterLab Dark")
     assert violations(lab, ".ptxlab-below") == []
     lab_server.use_theme(lab, "JupyterLab Light")
-    lab.focus(".ptxlab-below button:has-text('Close')")
+    lab.focus(".pl-bar-below button:has-text('Close')")
     lab.keyboard.press("Enter")
     lab.wait_for_function("document.activeElement.textContent === 'Edit'")
 
@@ -125,12 +125,12 @@ def test_an_edited_kernel_is_shown_with_its_diff(lab: Any) -> None:
     assert violations(lab, ".ptxlab-below") == []
     lab.click(f"{EXPLORER} .pl-problem button:has-text('Debug here')")
     assert debugger(lab).startswith("before the instruction that faulted: step ")
-    lab.click(".ptxlab-below button:has-text('‹ Explorer')")
+    lab.click(".pl-bar-below button:has-text('‹ Explorer')")
     lab.click(f"{EXPLORER}:not(.ptxlab-debugger) button:has-text('Edit')")
     lab.wait_for_selector(".ptxlab-editor[data-checked]")
     before = number(lab)
-    lab.click(".ptxlab-below button:has-text('back to the kernel')")
-    lab.click(".ptxlab-below button:has-text('Discard the text')")
+    lab.click(".pl-bar-below button:has-text('back to the kernel')")
+    lab.click(".pl-bar-below button:has-text('Discard the text')")
     settle(lab, before)
     assert text(lab, "h3") == "Online softmax, one thread per row"
 

@@ -109,6 +109,11 @@ def test_the_diff_opens_at_the_first_instruction_and_keys_go_on_from_there(lab: 
     assert text(lab, ".pl-diff-place").startswith("2 of ")
     lab.keyboard.press("Shift+F7")
     assert text(lab, ".pl-diff-place").startswith("1 of ")
+    lab.focus(f"{EXPLORER} .pl-diff-holder")
+    lab.keyboard.press("Control+f")
+    lab.keyboard.type(".version")  # which is folded
+    assert ".version" in text(lab, ".pl-diff tr.pl-current")
+    lab.keyboard.press("Escape")
     lab.click(f"{EXPLORER} [aria-label=language] button:has-text('Python')")
     assert (
         text(lab, ".pl-diff-holder .pl-blank")
@@ -167,9 +172,9 @@ def test_the_error_map_chooses_the_row_and_every_picture_has_its_table(lab: Any)
     before = number(lab)
     lab.locator(f"{EXPLORER} canvas").click(position={"x": 40, "y": 40})
     settle(lab, before)
-    note = f"{EXPLORER} section[aria-label='Online softmax, tile by tile'] .pl-note"
+    note = f"{EXPLORER} section[aria-label='Online softmax'] .pl-note"
     lab.wait_for_function("note => !document.querySelector(note).textContent.includes('row 99')", arg=note)
-    for title in ("Output error, per element", "Online softmax, tile by tile"):
+    for title in ("Error", "Online softmax"):
         toggle = lab.locator(f'{EXPLORER} section[aria-label="{title}"] button:text-is("Table")')
         toggle.click()
         assert lab.locator(f'{EXPLORER} section[aria-label="{title}"] tbody tr').count() >= 20
@@ -186,7 +191,7 @@ def selected(page: Any, pane: str) -> list[int]:
 
 
 def test_a_point_of_the_softmax_plot_leads_to_the_ptx_that_made_it(lab: Any) -> None:
-    plot = lab.locator(f"{EXPLORER} section[aria-label='Online softmax, tile by tile'] .pl-plot")
+    plot = lab.locator(f"{EXPLORER} section[aria-label='Online softmax'] .pl-plot")
     for height, opcode, name in ((0.2, "max.f32", "m"), (0.5, "fma.rn.f32", "l"), (0.7, "ex2.approx.f32", "rescale")):
         box = plot.bounding_box()
         plot.click(position={"x": 150, "y": height * box["height"]})
@@ -201,7 +206,7 @@ def test_a_point_of_the_softmax_plot_leads_to_the_ptx_that_made_it(lab: Any) -> 
 
 
 def test_play_walks_the_tiles_and_the_code_follows(lab: Any) -> None:
-    card = lab.locator(f"{EXPLORER} section[aria-label='Online softmax, tile by tile']")
+    card = lab.locator(f"{EXPLORER} section[aria-label='Online softmax']")
     card.locator(".pl-plot").hover(position={"x": 56, "y": 40})
     card.locator(".pl-readout").evaluate(
         """readout => { const root = document.querySelector('.ptxlab-explorer');
@@ -227,7 +232,7 @@ def test_play_walks_the_tiles_and_the_code_follows(lab: Any) -> None:
 def test_a_click_counts_though_the_plot_is_drawn_anew_before_the_release(lab: Any) -> None:
     pane(lab).press("Escape")
     assert selected(lab, "PTX") == []
-    plot = lab.locator(f"{EXPLORER} section[aria-label='Online softmax, tile by tile'] .pl-plot")
+    plot = lab.locator(f"{EXPLORER} section[aria-label='Online softmax'] .pl-plot")
     plot.scroll_into_view_if_needed()
     box = plot.bounding_box()
     x, y = box["x"] + 150, box["y"] + 0.2 * box["height"]
@@ -261,7 +266,7 @@ def test_the_tile_map_chooses_row_and_key(lab: Any) -> None:
     box = tiles.bounding_box()
     tiles.click(position={"x": 40 + 0.1 * box["width"], "y": 0.9 * box["height"]})
     settle(lab, before)
-    row = int(text(lab, "section[aria-label='Online softmax, tile by tile'] .pl-note").removeprefix("row "))
+    row = int(text(lab, "section[aria-label='Online softmax'] .pl-note").removeprefix("row "))
     assert row > 60
     assert f"query row {row}" in text(lab, "section[aria-label=Tiles] .pl-readout")
 
@@ -368,23 +373,14 @@ def test_a_decode_kernel_shows_its_parts_and_its_error(lab: Any) -> None:
     assert text(lab, ".pl-entry").startswith("decode_split_f32")
     assert "✓ pass" in figures(lab)["error ÷ tol."]
     assert parameter(lab, "splits").count() == 1
-    assert "split" in lab.inner_text(f"{EXPLORER} section[aria-label='Online softmax, tile by tile'] .pl-plot")
-    assert "Merged: m" in text(lab, "section[aria-label='Online softmax, tile by tile'] .pl-readout")
-    assert "query head ↓" in text(lab, "section[aria-label='Output error, per element']")
+    assert "split" in lab.inner_text(f"{EXPLORER} section[aria-label='Online softmax'] .pl-plot")
+    assert "Merged: m" in text(lab, "section[aria-label='Online softmax'] .pl-readout")
+    assert "query head ↓" in text(lab, "section[aria-label='Error']")
     shot(lab, "explorer-decode")
 
 
 @pytest.mark.rest
-def test_dark_theme_and_small_windows(lab: Any) -> None:
-    def lightness(selector: str) -> float:
-        colour = lab.eval_on_selector(f"{EXPLORER} {selector}", "e => getComputedStyle(e).backgroundColor")
-        return sum(int(x) for x in colour.removeprefix("rgb(").rstrip(")").split(",")[:3]) / 765
-
-    lab.click(f"{EXPLORER} button:has-text('Code')")
-    for theme, least, most in (("Dark", 0.0, 0.2), ("Light", 0.9, 1.0)):
-        lab_server.use_theme(lab, f"JupyterLab {theme}")
-        assert least <= lightness(".pl-pane .pl-lines") <= most
-        shot(lab, f"explorer-{theme.lower()}")
+def test_small_windows(lab: Any) -> None:
     for width in (1280, 800, 400):
         lab.set_viewport_size({"width": width, "height": 900})
         lab_server.painted(lab)

@@ -22,6 +22,13 @@ LOAD, STORE = (
 )
 
 
+ROOTS = """extern "C" __global__ void roots(const float *x, float *y) {
+    float v = x[threadIdx.x];
+    float root = sqrtf(v);
+    y[threadIdx.x] = root + 1.0f;
+}"""
+
+
 def signs(page: Any, pane: str = "PTX") -> dict[int, str]:
     """Line -> the signs beside it, of the lines of a pane that have any."""
     found = page.eval_on_selector_all(
@@ -60,6 +67,34 @@ def test_a_fault_is_opened_in_the_warp_and_lane_that_were_stopped(viewer: Any) -
     assert accused(page) == ["❶● 4"]
 
 
+def test_the_first_nan_and_a_condition_lead_to_their_line_of_source(viewer: Any) -> None:
+    x = np.arange(32, dtype=np.float32)
+    x[3] = -1
+    page = viewer(pl.debug(pl.cuda(ROOTS), 1, 32, x, np.zeros(32, np.float32)))
+    page.select_option("select[aria-label='what to go to']", "nan")
+    page.click("button:text-is('|◀')")
+    page.click("button:text-is('▶▶')")
+    made = page.inner_text(".pl-status")
+    assert "sqrt" in made
+    assert page.inner_text(".pl-source-line code") == "float root = sqrtf(v);"
+    assert "reads 0–31\n" in page.inner_text("section[aria-label=Arrays]")
+    register = page.inner_text(".pl-registers thead .pl-written")
+    page.select_option("select[aria-label='what to go to']", "source")
+    page.focus("section[aria-label=PTX] .pl-lines")
+    page.keyboard.press("Shift+ArrowRight")
+    assert page.inner_text(".pl-source-line code") == "y[threadIdx.x] = root + 1.0f;"
+    page.keyboard.press("Home")
+    for condition, says in (
+        (f"lane 3: {register} is nan", made),
+        (f"lane 4: {register} > 1.5", made),
+        (f"lane 3 {register}", "a condition is written like lane 3: %f5 is nan, or %r1 >= 64: step 1 of"),
+    ):
+        page.fill(".pl-when", condition)
+        page.press(".pl-when", "Enter")
+        assert page.inner_text(".pl-status").startswith(says)
+        page.click("button:text-is('|◀')")
+
+
 def test_without_findings_it_says_what_looked(viewer: Any) -> None:
     page = viewer(pl.debug(REVERSE.replace("// bar", "bar"), 1, 64, np.zeros(64, np.float32), checks="memcheck"))
     assert page.inner_text(".pl-findings").startswith("✓ no findings memcheck; ")
@@ -73,10 +108,13 @@ def test_the_explorer_shows_a_race_at_its_lines_and_opens_the_debugger_there(lab
     assert signs(page) == {LOAD: "❶", STORE: "②"}
     page.click(f"{EXPLORER} .pl-findings .pl-button:has-text('② line')")
     assert page.get_attribute(f'{EXPLORER} .pl-now [data-line="{STORE}"]', "aria-selected") == "true"
+    for key, open_ in (("F8", "initcheck"), ("Shift+F8", "racecheck")):
+        page.keyboard.press(key)
+        assert page.inner_text(f"{EXPLORER} .pl-findings [aria-current] b >> nth=0") == f"✗ {open_}"
     page.click(f"{EXPLORER} .pl-findings .pl-button:has-text('Debug at ②')")
     page.wait_for_selector('.ptxlab-debugger[data-ready="0:0"]')
     assert page.inner_text(".ptxlab-debugger .pl-status").endswith(f"line {STORE}: st.shared.f32")
-    page.click(".ptxlab-below button:has-text('‹ Explorer')")
+    page.click(".pl-bar-below button:has-text('‹ Explorer')")
     before = settle(page, -1)
     chooser(page, "checks").select_option("memcheck")
     settle(page, before)

@@ -223,6 +223,16 @@ def test_ctrl_f_finds_in_the_lines_of_a_pane_and_not_in_the_notebook(lab: Any) -
     assert lines.evaluate("e => e === document.activeElement")
 
 
+def test_f6_goes_through_the_parts_of_the_page(lab: Any) -> None:
+    part = "document.activeElement.closest('.pl-controls, .pl-strip, .pl-code, .pl-seen, .pl-foot').classList[0]"
+    pane(lab, within=EXPLORED).focus()
+    lab.keyboard.press("ArrowDown")  # of a line that is chosen, the foot has something to press
+    parts = ["pl-seen", "pl-foot", "pl-controls", "pl-strip", "pl-code"]
+    passed = [(lab.keyboard.press("F6"), lab.evaluate(part))[1] for _ in parts]
+    assert passed == parts
+    assert [(lab.keyboard.press("Shift+F6"), lab.evaluate(part))[1] for _ in parts] == [*parts[-2::-1], parts[-1]]
+
+
 def test_all_lines_are_copied_also_those_out_of_sight(lab: Any) -> None:
     lab.context.grant_permissions(["clipboard-read", "clipboard-write"])
     section = lab.locator(f"{EXPLORED} .pl-code")

@@ -13,7 +13,6 @@ from debugger_page import SHUFFLES, run_to
 import ptxlab as pl
 from ptxlab.emulate.rules.memory_model import sectors, wavefronts
 from ptxlab.emulate.trace.recording import lanes_of
-from ptxlab.lab import trace_events
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 pytestmark = [pytest.mark.browser]
@@ -105,20 +104,6 @@ def test_bank_conflicts_and_sectors_are_counted_as_the_counters_do(parts: Any) -
         address = np.array(places, np.uint64)
         wanted = [*wavefronts(address.astype(np.uint32), mask, size, loads), *sectors(address, mask, size)]
         assert found == wanted, (size, loads, hex(mask), places)
-
-
-def test_only_barriers_of_the_block_are_counted(parts: Any) -> None:
-    """Not those of a warp or of the cluster: behind these other warps may not have come as far."""
-    text = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry meet()\n{\n"
-    text += "bar.warp.sync -1;\nbar.sync 0;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\nbarrier.sync 1;\nret;\n}\n"
-    recording = pl.debug(text, 1, 32).recording
-    passed = parts(
-        """async ([data, actions]) => {
-            const trace = openTrace(Uint8Array.from(atob(data), (c) => c.charCodeAt(0)), actions);
-            return barriersPassed(await readWarp(trace, "0:0")) }""",
-        [base64.b64encode(recording.data).decode(), trace_events.page_info(trace_events.Shown(recording))["actions"]],
-    )
-    assert passed == [0, 0, 1, 1, 1, 2]
 
 
 # -- blocks, and memory behind generic addresses -----------------------------------------------------------------------

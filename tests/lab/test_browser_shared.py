@@ -57,7 +57,8 @@ def test_who_wrote_a_word_is_known_from_the_barrier_on(viewer: Any) -> None:
     step(page, 2)
     assert note(page) == "64 of 128 words written, as far as warp 0 can know", "the other warp's, behind the barrier"
     canvas = page.locator(f"{CARD} canvas")
-    canvas.hover(position={"x": 16 * 5 + 8, "y": 12 + 6})
+    wide = canvas.bounding_box()["width"] / 32
+    canvas.hover(position={"x": 5.5 * wide, "y": 12 + 6})
     assert page.inner_text(f"{CARD} .pl-readout") == (
         "Bytes 0x94 to 0x97, bank 5: written by warp 1, lane 5, at line 11: st.shared.u32 [%at], %t;"
     )

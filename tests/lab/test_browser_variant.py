@@ -30,12 +30,12 @@ def test_a_window_is_chosen_and_its_diff_its_tiles_and_its_masked_keys_are_seen(
     assert "✓ pass" in figures(lab)["error ÷ tol."]
     lab.click(f"{EXPLORER} button:has-text('Pictures')")
     tiles = lab.locator(f"{EXPLORER} .pl-card:has(.pl-tilemap)")
-    assert "7 of 16 tiles visited" in tiles.inner_text()
+    assert "7/16 run" in tiles.inner_text()
     assert tiles.locator(".pl-part").count() == 4
     assert tiles.locator("svg .pl-masked").count() == 5
     type_number(lab, "left", 100)
     assert text(lab, ".pl-against b") == "left 16 → 100"
-    assert "9 of 16 tiles visited" in tiles.inner_text()
+    assert "9/16 run" in tiles.inner_text()
 
 
 @pytest.mark.rest

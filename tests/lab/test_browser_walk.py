@@ -33,10 +33,10 @@ def onward(page: Any) -> None:
 @pytest.mark.rest
 def test_counts_of_another_problem_are_judged_for_equal_work(lab: Any) -> None:
     """`scalar` opens with 64 rows and keys, `tiled` with 192: nine times the work."""
-    assert "equal work" not in str(figures(lab))
+    assert "per work" not in str(figures(lab))
     onward(lab)
     assert text(lab, ".pl-against").startswith("scalar → tiled, Sq 64 → 192, Sk 64 → 192")
-    assert "×0.14 for equal work" in figures(lab)["sectors"]
+    assert "×0.14 per work" in figures(lab)["sectors"]
     assert lab.locator(f"{EXPLORER} .pl-figure:has-text('executed') .pl-worse").count() == 1, (
         "in its second block half of the threads are idle"
     )
@@ -47,7 +47,7 @@ def test_counts_of_another_problem_are_judged_for_equal_work(lab: Any) -> None:
     type_on_slider(lab, "Sq", 128)
     settle(lab, before)
     shown = figures(lab)["executed"]
-    assert "for equal work" in shown
+    assert "per work" in shown
     assert float(shown.split("×")[1].split()[0]) < 1, "now all of its threads have a row"
     assert lab.locator(f"{EXPLORER} .pl-figure:has-text('executed') .pl-better").count() == 1
 

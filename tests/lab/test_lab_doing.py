@@ -99,14 +99,11 @@ def test_an_edited_kernel_is_run_compared_and_left_again(explorer: Any) -> None:
     assert explorer.view.problem["line"] > 0
     assert editor.result["says"] == "stopped: see the message"
     assert "nonsense.ftz.f32" in editor.result["html"] or "nonsense.f32" in editor.result["html"]
-    explorer._below._shut.click()  # which asks first: the text is lost
-    question, _, no = explorer._below.children[0].children
-    assert "is lost" in question.value
-    no.click()
-    assert explorer._below.widget is editor
-    explorer._below._shut.click()
-    explorer._below.children[0].children[1].click()
-    assert explorer._below.widget is None
+    for kind, asks, open_ in (("close", True, editor), ("keep", False, editor), ("close", True, editor)):
+        explorer._message(None, {"kind": kind}, None)
+        assert (explorer.view.below["asks"], explorer._below.widget) == (asks, open_)
+    explorer._message(None, {"kind": "discard"}, None)
+    assert (explorer.view.below, explorer._below.widget) == (None, None)
     assert explorer.wait()
     assert explorer.view.problem is None
     assert explorer.view.run["error"]["ok"] is True
@@ -139,10 +136,10 @@ def test_an_interrupt_ends_the_recording(explorer: Any, monkeypatch: pytest.Monk
     interrupts.cancel_all()  # nothing is in work
     explorer._below.debug(record, 0, {})
     assert begun.wait(60)
-    assert explorer._below.children
+    assert explorer.view.below["close"] == "Stop"
     interrupts.cancel_all()
     assert stopped.wait(60)
-    assert explorer._below.children == ()
+    assert explorer.view.below is None
     explorer.debug(line_of(explorer, "ex2.approx"))
     debugger = opened(explorer, Debugger)
     interrupts.cancel_all()  # what is open stays open
@@ -175,10 +172,12 @@ def test_what_is_not_run_says_so_in_place_of_the_debugger() -> None:
     explorer = pl.explore(FAULTY)
     assert explorer.wait()
     explorer.debug()
-    import ipywidgets
-
-    assert opened(explorer, ipywidgets.HTML).value == (
-        "<pre>Not run: give it a grid, a block and arguments, as in pl.explore(kernel, grid, block, x, y, n).</pre>"
+    deadline = time.monotonic() + 60
+    while not explorer.view.below["note"]:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert explorer.view.below["note"] == (
+        "Not run: give it a grid, a block and arguments, as in pl.explore(kernel, grid, block, x, y, n)."
     )
 
 

@@ -446,7 +446,7 @@ def test_counts_are_judged_by_the_pairs_that_the_mask_lets_through(session: Sess
         answered(session, "scalar", head_dim=16, causal=True, seq_q=256, seq_k=keys, device="cpu")
     executed = next(m for m in page.now["measures"]["list"] if m["key"] == "executed")
     assert round(page.now["measures"]["work"], 3) == 15.815
-    assert (executed["verdict"], executed["note"]) == ("better", "×0.879 for equal work")
+    assert (executed["verdict"], executed["note"]) == ("better", "×0.879 per work")
 
 
 @pytest.mark.long
@@ -455,7 +455,7 @@ def test_the_diff_is_named_after_what_changed(session: Session, page: Page) -> N
     answered(session, "tiled", **small)
     answered(session, "tiled", **small, tile_kv=16)
     shown = page.now["diff"]
-    assert shown["title"] == "KV tile 32 → 16"
+    assert shown["title"] == "KV tile auto (32) → 16"
     assert shown["declarations"] == sum(row[0][0] == "." for row in shown["rows"]) > 0
     assert shown["python"]["summary"] == "no line changed"
     answered(session, "scalar", **small)

@@ -5,6 +5,7 @@
 import { h } from "./dom.js";
 
 const DOCKED = ["kernel", "causal", "head_dim", "seq_q", "grid", "block"]; // controls that stand in the dock of a narrow frame
+const TOGETHER = ["batch", "heads", "kv_heads"]; // small numbers that share a line
 const DIGITS = 2; // of a fraction, that are shown
 const alike = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
@@ -17,6 +18,7 @@ export function makeControls(model, changed, undo) {
     own = h("section.pl-own", { hidden: true });
   const rows = new Map(), // by what a control is, as text
     heads = new Map(); // by group
+  const together = h("div.pl-together", null, h("span", { title: "batch, heads, KV heads" }, "B, H, KV"));
   let shown = [],
     moved = [], // [label, before, now]
     sent = 0,
@@ -141,7 +143,9 @@ export function makeControls(model, changed, undo) {
       }
       if (!heads.has(c.group)) heads.set(c.group, h("h4", null, c.group));
       if (!parts.includes(heads.get(c.group))) parts.push(heads.get(c.group));
-      parts.push(el);
+      if (TOGETHER.includes(c.name)) together.append(el);
+      const part = TOGETHER.includes(c.name) ? together : el;
+      if (!parts.includes(part)) parts.push(part);
     }
     const kept = [...form.children];
     if (kept.length === parts.length && kept.every((part, k) => part === parts[k])) return;
@@ -192,6 +196,7 @@ export function makeControls(model, changed, undo) {
   const leave = (e) => {
     if (e.key !== "Escape" || button.getAttribute("aria-expanded") !== "true") return;
     fold(false);
+    e.preventDefault();
     button.focus();
   };
   for (const part of [el, button]) part.addEventListener("keydown", leave);
@@ -205,6 +210,12 @@ export function makeControls(model, changed, undo) {
     mark,
     send,
     heard,
+    /** The focus goes to the control that was changed last. */
+    back: () =>
+      shown
+        .find(({ el }) => el.matches(".pl-moved"))
+        ?.el.querySelector("input, select")
+        ?.focus(),
     /** What a parameter says. */
     value: (name) => edits[name] ?? values().given[name],
     /** What was set here and not heard of yet: [label, before, now]. */

@@ -7,8 +7,9 @@ import { fileOf, makePane } from "./pane.js";
 import { addFinder } from "./find.js";
 import { descriptorsOf } from "./descriptors.js";
 import { hoverDocs } from "./code_hover.js";
-import { openTrace, readWarp } from "./trace.js";
+import { laneNumber, openTrace, readWarp } from "./trace.js";
 import { lanesOf, makeAccessCard } from "./access.js";
+import { makeArraysCard } from "./arrays.js";
 import { makeExchangeCard } from "./lane_exchange.js";
 import { makeRegisterTable } from "./registers.js";
 import { makeTimeline } from "./timeline.js";
@@ -17,22 +18,22 @@ import { ACCESS, makeFindings, signsOf } from "./findings.js";
 
 const BARRIERS = ["BARRIER", "WARP_BARRIER", "CLUSTER_BARRIER"]; // actions that the button stops at
 const KINDS = [
+  ["source", "source line"],
   ["breakpoint", "breakpoint"],
   ["barrier", "barrier"],
-  ["write", "write of register"],
+  ["write", "register write"],
+  ["nan", "first NaN"],
   ["finding", "finding"],
   ["divergence", "divergence"],
   ["maximum", "new maximum"],
 ];
-const EVENTS = [
-  ["barrier", "barrier"],
-  ["divergence", "divergence"],
-  ["maximum", "new maximum"],
-  ["write", "register write"],
-];
+/** A condition of breakpoints in its parts: the lane, where one is named, the register, and what is to hold of it. */
+const CONDITION = /^(?:lane (\d+): *)?(%[\w$.]+) *(is nan|[=!]=|[<>]=?) *(\S*)$/i;
+const EVENTS = ["barrier", "divergence", "maximum", "write"].map((key) => KINDS.find(([kind]) => kind === key));
 
-/** The scrubber: a slider over all steps, a row of ticks for each kind of event, and the same as a table. */
-function makeScrubber(onseek) {
+/** The scrubber: a slider over all steps, a row of ticks for each kind of event, and the same as a table. `events` are those
+ * of `EVENTS` that are to be seen in any warp. */
+function makeScrubber(onseek, events) {
   const slider = h("input.pl-slider", {
     type: "range",
     min: 0,
@@ -66,7 +67,7 @@ function makeScrubber(onseek) {
       svg.push(
         h("div.pl-tickrow", null, h("span.pl-tick-name", null, "findings"), h("span.pl-tick-signs", null, dots)),
       );
-      for (const [kind, title] of EVENTS) {
+      for (const [kind, title] of events) {
         const steps = marks[kind] || [];
         const places = new Set(steps.map((step) => Math.round((step / Math.max(1, count - 1)) * width)));
         const path = [...places].map((x) => `M${x} 0V10`).join("");
@@ -74,7 +75,7 @@ function makeScrubber(onseek) {
           h(
             `div.pl-tickrow.pl-${kind}`,
             null,
-            h("span.pl-tick-name", null, `${kind === "write" ? `writes ${what}` : title} ${steps.length}`),
+            h("span.pl-tick-name", null, `${kind === "write" && what ? `writes ${what}` : title} ${steps.length}`),
             s(
               "svg",
               { viewBox: `0 0 ${width} 10`, preserveAspectRatio: "none", "aria-hidden": "true" },
@@ -84,7 +85,7 @@ function makeScrubber(onseek) {
         );
       }
       ticks.replaceChildren(...svg);
-      const all = EVENTS.flatMap(([kind, title]) =>
+      const all = events.flatMap(([kind, title]) =>
         (marks[kind] || []).map((step) => [step, kind === "write" ? `${what} is written` : title]),
       );
       all.sort((a, b) => a[0] - b[0]);
@@ -145,7 +146,11 @@ function render({ model, el }) {
     [...new Set(places.map(([b]) => b))].map((b) => h("option", { value: b }, blockName(b))),
   );
   const warps = h("select", { "aria-label": "warp", onchange: () => load(`${blocks.value}:${warps.value}`) });
-  const scrubber = makeScrubber((step) => seek(step));
+  const seen = (key) => ["barrier", "write"].includes(key) || Object.values(info.events).some((of) => of[key].length);
+  const scrubber = makeScrubber(
+    (step) => seek(step),
+    EVENTS.filter(([key]) => seen(key)),
+  );
   const ptx = makePane("PTX", () => {});
   // not in a notebook's copy, which is kept small
   if (typeof addFinder === "function") addFinder(ptx.el.querySelector("header"), ptx.el, () => ptx);
@@ -153,6 +158,7 @@ function render({ model, el }) {
   const access = makeAccessCard(info.windows);
   const timeline = info.timeline ? makeTimeline(info.timeline, (block, warp, step) => goTo(block, warp, step)) : null;
   const exchange = makeExchangeCard(info.exchange, registers, names);
+  const arrays = makeArraysCard(info.windows, plain, names);
   const lineText = (line) => plain[line - 1],
     shared = makeSharedCards(info.windows, trace.head, trace.turns, lineText, (...place) => goTo(...place));
   const written = new Map(info.links || []); // PTX line -> row of the source
@@ -166,15 +172,24 @@ function render({ model, el }) {
   const kind = h(
     "select",
     { "aria-label": "what to go to" },
-    KINDS.map(([key, title]) => h("option", { value: key }, title)),
+    KINDS.filter(([key]) => key !== "source" || written.size).map(([key, title]) => h("option", { value: key }, title)),
   );
+  kind.value = info.findings.length ? "finding" : "breakpoint";
+  const when = h("input.pl-when", {
+    "aria-label": "condition of breakpoints",
+    title:
+      "breakpoints hold where this does; without one, each step that makes it true. Of any lane, or of the one named",
+    placeholder: "lane 3: %f5 is nan",
+    spellcheck: false,
+    onchange: () => ((kind.value = "breakpoint"), go(1)),
+  });
   const main = h(
     "div.pl-panes",
     null,
     ptx.el,
     table.el,
     h("div.pl-side.pl-step-cards", null, access.el, exchange.el),
-    h("div.pl-side.pl-state-cards", null, shared.els, timeline?.el),
+    h("div.pl-side.pl-state-cards", null, shared.els, arrays.el, timeline?.el),
   );
   ptx.body.before(sourceLine);
   const cards = choice(
@@ -184,10 +199,10 @@ function render({ model, el }) {
       ["step", "This step"],
       ["state", "Shared"],
     ],
-    "registers",
+    "step",
     (key) => (main.dataset.card = key),
   );
-  main.dataset.card = "registers";
+  main.dataset.card = "step";
   const problem = h(
     "div.pl-problem",
     { role: "alert", hidden: !info.note || info.findings.length > 0 },
@@ -220,10 +235,11 @@ function render({ model, el }) {
       button("Step ▶", "one step forward (→)", () => seek(at + 1)),
       button("▶|", "last step (End)", () => seek(Infinity)),
       h("span.pl-note", null, "to the next"),
-      button("◀◀", "back to the one before", () => go(-1)),
-      button("▶▶", "on to the next (c)", () => go(1)),
+      button("◀◀", "back to the one before (Shift+←)", () => go(-1)),
+      button("▶▶", "on to the next (Shift+→)", () => go(1)),
       kind,
       choose,
+      when,
       h("span.pl-spring"),
       cards,
     ),
@@ -242,6 +258,7 @@ function render({ model, el }) {
   };
   if (Object.keys({ ...info.docs, ...info.roles }).length) hoverDocs(ptx, tip, () => explained);
   ptx.fill(info.lines);
+  new ResizeObserver(() => warp && ptx.select([warp.steps[at].line], true)).observe(ptx.body); // it stays in sight
   ptx.note.textContent = "click a line to set a breakpoint";
 
   /** The lanes of a step whose guard holds. */
@@ -293,6 +310,7 @@ function render({ model, el }) {
     status.textContent = `${says || edge}${place}: ${now.opcode}${access.degree() > 1 ? ` · ⚠ ${access.degree()}-way bank conflict, explained below` : ""}`;
     exchange.show(warp, at, active);
     shared.show(warp, at);
+    arrays.show(at);
     showSource(now.line);
     // What the step is about comes first: a bank conflict, what passes between lanes, its access to memory.
     exchange.el.style.order = access.degree() > 1 ? 0 : exchange.el.dataset.kind ? -1 : 2;
@@ -317,6 +335,36 @@ function render({ model, el }) {
     );
   }
 
+  /** The steps, by number, of which something holds. */
+  const stepsWhere = (holds) => warp.steps.flatMap((_, k) => (holds(k) ? [k] : []));
+  const rowOf = (k) => written.get(warp.steps[k]?.line); // of the source
+  const numberAt = (k, r, lane) => laneNumber(warp.value(r, k), lane, registers[r][1], registers[r][2]);
+  const makesNaN = (k) =>
+    warp.written(k).some((r) => lanesOf(warp.steps[k].mask).some((lane) => Number.isNaN(numberAt(k, r, lane))));
+
+  /** Whether the condition of breakpoints can be read, and what it says of a step: null where there is none. */
+  function condition() {
+    const [, lane, name, says, to] = CONDITION.exec(when.value.trim()) || [],
+      r = names.indexOf(name),
+      nan = says?.toLowerCase() === "is nan";
+    const known = r >= 0 && (nan ? !to : to && !Number.isNaN(Number(to)));
+    if (!known) return { known: !when.value.trim(), holds: null };
+    const compared = (x) =>
+      says === "!=" ? x !== +to : says.includes(x < +to ? "<" : x > +to ? ">" : x === +to ? "=" : "?");
+    const holds = (k) =>
+      (lane ? [Number(lane)] : lanesOf(warp.steps[k].mask)).some(
+        (n) => warp.isWritten(r, k) && (nan ? Number.isNaN : compared)(numberAt(k, r, n)),
+      );
+    return { known, holds };
+  }
+
+  /** Whether a step is at a breakpoint, whose condition holds; or has made it hold, where there is no breakpoint. */
+  function broken() {
+    const { holds } = condition();
+    if (holds && !breakpoints.size) return (k) => holds(k) && !(k && holds(k - 1));
+    return (k) => breakpoints.has(warp.steps[k].line) && (!holds || holds(k));
+  }
+
   /** Goes on (or back) to the first step of the kind that is chosen. Without a breakpoint ahead the end (or the start) is one;
    * else it says why it stays. */
   function go(direction) {
@@ -324,11 +372,15 @@ function render({ model, el }) {
     const wanted = kind.value,
       of = picked < 0 ? "a register" : names[picked];
     if (wanted === "write" && picked < 0) return seek(at, "choose a register first: ");
+    if (wanted === "breakpoint" && !condition().known)
+      return seek(at, "a condition is written like lane 3: %f5 is nan, or %r1 >= 64: ");
     const accused = accesses().filter(([party]) => keyOf(party) === warp.key && party.step !== null);
     const steps =
       {
-        breakpoint: () => warp.steps.flatMap((step, k) => (breakpoints.has(step.line) ? [k] : [])),
-        barrier: () => warp.steps.flatMap((step, k) => (BARRIERS.includes(step.action) ? [k] : [])),
+        breakpoint: () => stepsWhere(broken()),
+        source: () => stepsWhere((k) => rowOf(k) && rowOf(k) !== rowOf(k - 1)),
+        nan: () => stepsWhere(makesNaN).slice(0, 1),
+        barrier: () => stepsWhere((k) => BARRIERS.includes(warp.steps[k].action)),
         write: () => warp.writesOf(picked),
         finding: () => accused.map(([party]) => party.step - kept()[0]),
       }[wanted] || (() => info.events[warp.key]?.[wanted] || []);
@@ -336,7 +388,11 @@ function render({ model, el }) {
       next = direction > 0 ? Math.min(...there) : Math.max(...there);
     if (there.length) seek(next);
     else if (wanted === "breakpoint") seek(direction * Infinity);
-    else seek(at, `no ${wanted === "write" ? `write of ${of}` : wanted} ${direction > 0 ? "follows" : "before"}: `);
+    else
+      seek(
+        at,
+        `no ${wanted === "write" ? `write of ${of}` : wanted === "nan" ? "NaN" : wanted} ${direction > 0 ? "follows" : "before"}: `,
+      );
   }
 
   function pick(register) {
@@ -421,6 +477,7 @@ function render({ model, el }) {
     const read = await readWarp(trace, key);
     if (mine !== loading) return; // another warp was chosen meanwhile
     warp = read;
+    arrays.open(warp);
     const opened = shared.open(trace, key);
     const counts = new Map();
     for (const step of warp.steps) counts.set(step.line, (counts.get(step.line) || 0) + lanesOf(step.mask).length);
@@ -442,15 +499,19 @@ function render({ model, el }) {
     const hit = e.target.closest("[data-line]");
     if (hit && !String(getSelection())) toggle(Number(hit.dataset.line));
   });
+  const breakpoint = () => toggle(Number(ptx.body.querySelector(".pl-current")?.dataset.line || warp?.steps[at].line));
   root.addEventListener("keydown", (e) => {
-    if (e.target.tagName === "SELECT" || e.ctrlKey || e.metaKey || e.altKey) return;
+    if (e.target.matches("select, .pl-when") || e.ctrlKey || e.metaKey || e.altKey) return;
+    const by = e.shiftKey ? -1 : 1;
     const act = {
-      ArrowRight: () => seek(at + 1),
-      ArrowLeft: () => seek(at - 1),
+      ArrowRight: () => (e.shiftKey ? go(1) : seek(at + 1)),
+      ArrowLeft: () => (e.shiftKey ? go(-1) : seek(at - 1)),
+      F8: () => findings.step(by),
       Home: () => seek(0),
       End: () => seek(Infinity),
       c: () => go(1),
-      b: () => toggle(Number(ptx.body.querySelector(".pl-current")?.dataset.line || warp?.steps[at].line)),
+      b: breakpoint,
+      F9: breakpoint,
     }[e.key];
     if (!act) return;
     e.preventDefault();

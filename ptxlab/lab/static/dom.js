@@ -13,7 +13,7 @@ export function h(tag, props, ...children) {
     if (key.includes("-") || key === "role" || key === "scope") el.setAttribute(key, value);
     else el[key] = value;
   }
-  el.append(...children.flat(3).filter((c) => c !== null && c !== undefined && c !== ""));
+  el.append(...children.flat(3).filter((c) => c || c === 0));
   return el;
 }
 

@@ -75,7 +75,7 @@ export function makeErrorMap(onpick) {
   const legend = h("div.pl-legend");
   const picture = h("div.pl-picture", null, frame, legend);
   const table = h("div.pl-table");
-  const out = card("Output error, per element", picture, table);
+  const out = card("Error", picture, table);
   let data = null,
     cursor = null;
 
@@ -187,7 +187,6 @@ export function makeErrorMap(onpick) {
       legend.replaceChildren(
         ...(data
           ? [
-              h("span", null, `${data.row_name} ↓`),
               h(
                 "span.pl-keyed",
                 { title: "error as a share of the tolerance" },
@@ -196,6 +195,7 @@ export function makeErrorMap(onpick) {
                 "1",
               ),
               h("span.pl-keyed", null, h("span.pl-over", null, "×"), "over"),
+              h("span", null, `${data.row_name} ↓`),
             ]
           : []),
       );

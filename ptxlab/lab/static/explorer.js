@@ -71,7 +71,7 @@ function render({ model, el }) {
       })),
   );
   const problem = makeProblem(answers, panes, views.showCode, asks);
-  const below = makeBelow(root, views.el);
+  const below = makeBelow(model, root, views.el);
   const controls = makeControls(
     model,
     () => status.update(),
@@ -88,16 +88,13 @@ function render({ model, el }) {
   );
   const tip = makeTooltip(root);
   let frames = null,
+    opened = null, // the finding that the code was opened at
     dims = 0,
     since = 0; // what paints the parts; the timer that dims what they leave behind, and since when that is so
 
   const title = h("h3"),
     entry = h("code.pl-entry");
-  const pin = h(
-    "button.pl-button.pl-asks",
-    { title: "compare later settings with this one", onclick: () => model.send({ kind: "pin" }) },
-    "Pin",
-  );
+  const pin = asks("Pin", "compare later settings with this one", () => ({ kind: "pin" }));
   const edit = asks("Edit", "change this PTX in an editor, and see it run", () => ({
     kind: "edit",
     line: ptx.place(() => true)?.[0],
@@ -163,6 +160,7 @@ function render({ model, el }) {
     views.el,
     results.el,
     foot,
+    below.el,
   );
   el.append(root);
   markLive(el);
@@ -179,8 +177,8 @@ function render({ model, el }) {
       kept = same && ptx.place((line) => carried(before, c, line) !== null);
     const goes = kept ? [carried(before, c, kept[0]), kept[1]] : null;
     painted = c;
-    title.textContent = c.title;
-    entry.textContent = c.name;
+    const names = [c.title, c.name]; // one's own kernel is called by its name first
+    [title.textContent, entry.textContent] = controls.value("kernel") ? names : names.reverse();
     ptx.name.textContent = c.arch;
     ptx.note.textContent = `${c.ptx.length} lines`;
     ptx.fill(c.ptx, null, goes);
@@ -201,7 +199,8 @@ function render({ model, el }) {
     const measures = data("measures");
     if (!measures) return;
     if (measures.seq === seq() && controls.heard()) paintChange(measures.moved);
-    contain(strip, figures(measures.list, ["changed", "building", "running"].includes(root.dataset.state)));
+    const working = ["changed", "building", "running"].includes(root.dataset.state);
+    contain(strip, figures(measures.list, working, measures.work));
   }
 
   /** What was changed, [label, before, now], at once and at its controls as well. */
@@ -217,6 +216,8 @@ function render({ model, el }) {
   function paintSigns() {
     const finding = fresh("run") ? findings.now() : null,
       n = fresh("run")?.findings?.length;
+    if (finding?.parties.length && finding !== opened) ptx.start(Math.min(...finding.parties.map(({ line }) => line)));
+    opened = finding;
     ptx.sign(signsOf(finding));
     python.sign(signsOf(finding, rowsOf));
     found.textContent = n ? `✗ ${n} finding${n > 1 ? "s" : ""}` : "";
@@ -231,11 +232,14 @@ function render({ model, el }) {
       (e) => e.checkVisibility({ visibilityProperty: true }) && !e.matches(":disabled"),
     );
 
-  /** F6 goes to the next part of the page, F7 to the next change of the code, F8 to the next finding; with Shift back. */
+  /** F6 goes to the next part of the page, F7 to the next change of the code, F8 to the next finding; with Shift back.
+   * Escape closes what is open, else it goes to what was changed last. */
   function keys(e) {
     const by = e.shiftKey ? -1 : 1;
-    if (e.ctrlKey || e.metaKey || e.altKey || !["F6", "F7", "F8"].includes(e.key)) return;
+    if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || !["F6", "F7", "F8", "Escape"].includes(e.key))
+      return;
     e.preventDefault();
+    if (e.key === "Escape") return below.close() || controls.back();
     if (e.key === "F7") return views.compares() && views.diff.step(by);
     if (e.key === "F8") {
       results.tabs.pick("findings");

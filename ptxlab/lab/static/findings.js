@@ -46,7 +46,7 @@ export function makeFindings(go, opened, sourceOf, debug = null) {
       { "aria-expanded": String(here), onclick: () => pick(k) },
       h("b", null, `✗ ${stopped && !k ? "stopped by " : ""}${finding.check}`),
       of,
-      here ? "" : ` · ${finding.parties.map(placeOf).join(" and ")}`,
+      here || !finding.parties.length ? "" : ` · ${finding.parties.map(placeOf).join(" and ")}`,
     );
     const more = here && [
       h("p", null, finding.message),
@@ -61,8 +61,10 @@ export function makeFindings(go, opened, sourceOf, debug = null) {
     current = k;
     const found = all.map(entry);
     const says = checks.length ? `${checks.join(", ")}${checks.join() === "memcheck" ? `; ${LOOKS_FOR}` : ""}` : "";
+    const focused = el.contains(document.activeElement);
     el.classList.toggle("pl-none", !all.length);
     el.replaceChildren(...(all.length ? found : [h("p", null, h("b", null, "✓ no findings"), ` ${says}`)]));
+    if (focused) /** @type {HTMLElement} */ (el.querySelector("[aria-current] button"))?.focus({ preventScroll: true });
     opened();
   }
 

@@ -1,11 +1,16 @@
 // @ts-check
-// What opens over the explorer, the debugger or over its code an editor, with the keyboard's focus in it.
+// What opens over the explorer, the debugger or over its code an editor: the bar above it, and the keyboard's focus in it.
+
+import { contain, h } from "./dom.js";
 
 const OPENED = '.ptxlab-editor .cm-content, .ptxlab-debugger[data-ready]:not([data-ready=""]) button:not(:disabled)';
 
-/** `reveal(opener)` waits for what the press of a button opens; when that is closed, the focus goes back to the button. */
-export function makeBelow(root, code) {
-  let watch = null;
+/** `reveal(opener)` waits for what the press of a button opens; when that is closed, the focus goes back to the button.
+ * @param {Model} model */
+export function makeBelow(model, root, code) {
+  const el = h("div.pl-bar-below", { hidden: true });
+  let watch = null,
+    opener = null; // what was pressed to open it, to which the focus goes back
   const sizes = new ResizeObserver(() => {
     const frame = root.closest(".ptxlab-frame"),
       from = frame?.getBoundingClientRect(),
@@ -17,31 +22,57 @@ export function makeBelow(root, code) {
   sizes.observe(code);
   sizes.observe(root);
 
-  function reveal(opener) {
-    const below = root.closest(".ptxlab-app")?.querySelector(".ptxlab-below");
-    if (!below) return;
-    const before = below.querySelector(OPENED),
-      idle = () => [opener, document.body].includes(document.activeElement);
-    let open = null;
+  const button = (kind, words) => h("button.pl-button", { onclick: () => model.send({ kind }) }, words);
+  function paint() {
+    const bar = model.get("below");
+    el.hidden = !bar;
+    if (!bar) return opener?.focus({ preventScroll: true });
+    el.classList.toggle("pl-whole", bar.whole);
+    const asks = [
+        h("b", { role: "alert" }, "The text has changed and is lost."),
+        button("discard", "Discard the text"),
+        button("keep", "Keep editing"),
+      ],
+      says = [h("b", null, bar.heading), h("span.pl-spring"), button("close", bar.close)];
+    contain(
+      el,
+      [h("div.pl-tools", null, ...(bar.asks ? asks : says)), bar.note ? h("pre", null, bar.note) : ""].filter(Boolean),
+    );
+  }
+  model.on("change:below", paint);
+  paint();
+
+  /** Closes what is open; whether there is anything. */
+  function close() {
+    if (model.get("below")) model.send({ kind: "close" });
+    return !!model.get("below");
+  }
+
+  /** Waits until what is open can take the focus, and gives it that; what is there already keeps it elsewhere. */
+  function reveal(by) {
+    const below = root.closest(".ptxlab-app")?.querySelector(".ptxlab-below"),
+      before = below?.querySelector(OPENED);
+    opener = by;
     watch?.disconnect();
+    if (!below) return;
+    below.onkeydown = (/** @type {KeyboardEvent} */ e) => e.key === "Escape" && !e.defaultPrevented && close();
     watch = new MutationObserver(() => {
       const now = below.querySelector(OPENED);
-      if (!open && now && now !== before) {
-        open = now;
-        if (idle()) now.focus({ preventScroll: true });
-      } else if (open && !below.childElementCount) {
-        watch.disconnect();
-        if (idle()) opener.focus({ preventScroll: true });
-      }
+      if (!now || now === before) return;
+      watch.disconnect();
+      if ([opener, document.body].includes(document.activeElement)) now.focus({ preventScroll: true });
     });
     watch.observe(below, { childList: true, subtree: true, attributes: true, attributeFilter: ["data-ready"] });
   }
 
   return {
+    el,
     reveal,
+    close,
     stop() {
       watch?.disconnect();
       sizes.disconnect();
+      model.off("change:below", paint);
     },
   };
 }

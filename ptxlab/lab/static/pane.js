@@ -226,7 +226,7 @@ export function makePane(title, onselect) {
       for (const line of [...old.keys(), ...signs.keys()]) signLine(line);
       const dots = [...signs].map(([line, text]) => {
         const dot = h("span", null, text);
-        dot.style.top = `${(100 * (line - 1)) / Math.max(1, rows.length)}%`;
+        dot.style.top = `min(${(100 * (line - 1)) / Math.max(1, rows.length)}%, ${LINE * (line - 1)}px)`; // beside it in a short text
         return dot;
       });
       ruler.replaceChildren(...dots);

@@ -335,6 +335,14 @@ interface Values {
   unused: string[];
 }
 
+interface Below {
+  heading: string;
+  close: string;
+  note: string;
+  whole: boolean;
+  asks: boolean;
+}
+
 interface Parts {
   code: Code;
   base: Base;
@@ -350,7 +358,7 @@ interface Parts {
 }
 
 interface Act {
-  kind: "pin" | "confirm" | "cancel" | "again" | "undo" | "share";
+  kind: "pin" | "confirm" | "cancel" | "again" | "undo" | "share" | "close" | "discard" | "keep";
 }
 
 interface Edit {

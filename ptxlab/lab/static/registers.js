@@ -154,6 +154,7 @@ export function makeRegisterTable(registers, names, onpick) {
       const told = accused.size || signs.size;
       signs = accused;
       if (told || step.mask !== mask || active !== doing) markLanes(step.mask, active);
+      for (const lane of signs.keys()) body.scrollTop = rows[lane].offsetTop - body.clientHeight / 2; // it is in sight
       const here = lanesOf(step.mask).length,
         held = lanesOf(active).length;
       note.textContent = `${here} of 32 lanes active, ${hex(step.mask >>> 0)}${held < here ? `; the guard holds in ${held}` : ""}`;

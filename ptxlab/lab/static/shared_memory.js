@@ -19,6 +19,8 @@ const WARP_COLOURS = ["#0b5cad", "#b04a00", "#0b6e63", "#7a35c9", "#b3254a", "#8
 const NEVER_WRITTEN = "#9aa4ae"; // the edge of a word that nothing has been stored to
 
 const colour = (warp) => WARP_COLOURS[warp % WARP_COLOURS.length];
+const striped = (fill, n) =>
+  n ? `repeating-linear-gradient(90deg, ${fill} 0 ${12 / (n + 1) - 1}px, #fff 0 ${12 / (n + 1)}px)` : fill;
 const blockOf = (key) => Number(key.split(":")[0]);
 
 /** The words that so many bytes from `first` on lie in. */
@@ -41,6 +43,7 @@ function drawWords(canvas, { wide, high, most }, rows, words, here, ink, strengt
       pen.fillStyle = colour(by.warp);
       pen.globalAlpha = strength(by);
       pen.fillRect(x + 1, y + 1, wide - 2, high - 2);
+      for (let n = by.warp % 4; n; n--) pen.clearRect(x + (n * wide) / 4 - 1, y + 1, 1, high - 2); // not by colour alone
       pen.globalAlpha = 1;
     } else {
       pen.strokeStyle = NEVER_WRITTEN;
@@ -212,10 +215,11 @@ export function makeSharedCards(windows, head, turns, lineText, go) {
         ),
     );
   /** Says who has written the word of a canvas that is pointed at; `block`: whose it is, of several. */
-  const tells = (target, { wide, high }, read, known, block = null) =>
+  const tells = (target, { high }, read, known, block = null) =>
     target.addEventListener("pointermove", (e) => {
       const box = target.getBoundingClientRect(),
-        word = Math.floor((e.clientX - box.left) / wide) + BANKS * Math.floor((e.clientY - box.top) / high),
+        word =
+          Math.floor(((e.clientX - box.left) / box.width) * BANKS) + BANKS * Math.floor((e.clientY - box.top) / high),
         by = known().get(word),
         place = `ytes ${hex(word * WORD)} to ${hex(word * WORD + WORD - 1)}, bank ${word % BANKS}`,
         who = by && `${block === null ? "" : `block ${by.block}, `}warp ${by.warp}, lane ${by.lane}`;
@@ -237,6 +241,7 @@ export function makeSharedCards(windows, head, turns, lineText, go) {
     drawWords(canvas, BLOCK, rows, words, here, getComputedStyle(own.el).color, (by) =>
       by.warp === mine.number ? 0.85 : 0.45,
     );
+    canvas.style.height = `${canvas.height}px`; // it gives way in its width alone
     const shown = Math.min(rows, BLOCK.most);
     offsets.replaceChildren(
       ...Array.from({ length: shown }, (_, row) => h("div", null, row % 4 ? "\u00a0" : hex(row * BANKS * WORD))),
@@ -246,7 +251,7 @@ export function makeSharedCards(windows, head, turns, lineText, go) {
       ...by
         .slice(0, 8)
         .flatMap((warp) => [
-          h("span", { style: `width:11px;height:11px;background:${colour(warp)}` }),
+          h("span", { style: `width:12px;height:11px;background:${striped(colour(warp), warp % 4)}` }),
           h("span", null, `warp ${warp}`),
         ]),
       h("span", { style: `width:9px;height:9px;border:1px dashed ${NEVER_WRITTEN}` }),

@@ -63,12 +63,12 @@ function drawnOutput({ values }, dark) {
  */
 export function makeStatePlot(onpick) {
   const keys = [
-    h("span.pl-keyed.pl-scored", null, h("span.pl-key-score"), "score of a key, numpy"),
+    h("span.pl-keyed.pl-scored", null, h("span.pl-key-score"), "score"),
     h("span.pl-keyed.pl-unseen", null, h("span.pl-key-hatch"), "masked key"),
-    h("span.pl-keyed", null, h("span.pl-key-line"), "the kernel's probes"),
+    h("span.pl-keyed", null, h("span.pl-key-line"), "kernel"),
     h("span.pl-keyed", null, h("span.pl-key-ring"), "numpy float64"),
   ];
-  const out = plotCard("Online softmax, tile by tile", "", keys, paint),
+  const out = plotCard("Online softmax", "", keys, paint),
     { holder, legend, room, draw } = out;
   const play = h(
     "button.pl-quiet.pl-play",

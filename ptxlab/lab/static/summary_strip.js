@@ -10,8 +10,10 @@ import { h } from "./dom.js";
  */
 export function makeStrip(onopen) {
   const last = new Map(); // by key: the figure that was known last
-  const figure = ({ key, label, now, before, verdict, note, says, mood, page }, dim) =>
-    h(
+  const figure = ({ key, label, now, before, verdict, note, says, mood, page }, dim, work) => {
+    const scaled = before && work !== 1 && page === "counters", // a count of another problem: what it was says little
+      judged = verdict && h(`span.pl-verdict.pl-${verdict}`, null, ` ${verdict}`);
+    return h(
       ["div.pl-figure", mood && `pl-${mood}`, before && "pl-moved", page && "pl-leads", dim && "pl-stale"]
         .filter(Boolean)
         .join("."),
@@ -21,14 +23,15 @@ export function makeStrip(onopen) {
         "dd",
         null,
         now ?? "–",
-        before ? h("span.pl-was", null, ` was ${before}`) : null,
-        h(verdict ? `small.pl-${verdict}` : "small", null, [note, verdict].filter(Boolean).join(" ") || " "),
+        scaled ? judged : before ? h("span.pl-was", null, ` was ${before}`) : null,
+        h(verdict && !scaled ? `small.pl-${verdict}` : "small", null, note || " ", !scaled && verdict && ` ${verdict}`),
       ),
     );
-  return (list, working) =>
+  };
+  return (list, working, work) =>
     list.map((one) => {
-      if (one.now === null && working && last.has(one.key)) return figure(last.get(one.key), true);
+      if (one.now === null && working && last.has(one.key)) return figure(last.get(one.key), true, work);
       if (one.now !== null) last.set(one.key, one);
-      return figure(one, false);
+      return figure(one, false, work);
     });
 }

@@ -9,8 +9,8 @@ const KINDS = ["skipped", "seen in part", "whole"];
 /** data: {rows, keys, tile_q, tile_kv, causal, kinds, row_name}. `onpick(row, tile)` hears of a place that is chosen. */
 export function makeTileMap(onpick) {
   const keys = [
-    h("span.pl-keyed.pl-not", null, h("span.pl-key-hatch"), "masked, not computed"),
-    h("span.pl-keyed.pl-partly", null, h("span.pl-key-part"), "seen in part"),
+    h("span.pl-keyed.pl-not", null, h("span.pl-key-hatch"), "skipped"),
+    h("span.pl-keyed.pl-partly", null, h("span.pl-key-part"), "in part"),
     h("span.pl-keyed", null, h("span.pl-key-row"), "row"),
     h("span.pl-keyed", null, h("span.pl-key-tile"), "tile"),
   ];
@@ -19,10 +19,25 @@ export function makeTileMap(onpick) {
   let data = null,
     row = 0,
     tile = -1,
+    masked = false, // by a variant, whose tiles Python gives
     frame = null;
 
   const seen = (r) => (data.causal ? Math.max(0, Math.min(data.keys, r + data.keys - data.rows + 1)) : data.keys);
   const count = () => Math.ceil(data.keys / data.tile_kv);
+
+  const keysOf = (k, size) => `${k * size}–${Math.min(data.keys, (k + 1) * size) - 1}`;
+
+  /** The tiles without a mask, or under a causal one, as Python gives those under any other. */
+  function tiles() {
+    const many = data.causal ? Math.ceil(data.rows / data.tile_q) : 1;
+    const lines = Array.from({ length: many }, (_, q) => {
+      const [fewest, most] = [q * data.tile_q, Math.min(data.rows, (q + 1) * data.tile_q) - 1].map(seen);
+      const kind = (_, k) =>
+        k * data.tile_kv >= most ? 0 : Math.min(data.keys, (k + 1) * data.tile_kv) > fewest ? 1 : 2;
+      return Array.from({ length: count() }, kind).join("");
+    });
+    return { rows: data.causal ? data.tile_q : data.rows, keys: data.tile_kv, lines };
+  }
 
   function paint({ width, height }) {
     if (!data || !data.keys) return data && "There are no keys.";
@@ -42,7 +57,7 @@ export function makeTileMap(onpick) {
     const { keys, rows, kinds, tile_q: tall, tile_kv: broad } = data,
       end = (n, size, all) => Math.min(all, (n + 1) * size);
     area(0, keys, 0, rows, "pl-frame");
-    (kinds?.lines || []).forEach((line, r) => {
+    kinds.lines.forEach((line, r) => {
       for (const { 0: run, index } of line.matchAll(/0+|1+/g))
         area(
           index * kinds.keys,
@@ -52,11 +67,9 @@ export function makeTileMap(onpick) {
           ...(run[0] === "0" ? ["pl-masked", hatched] : ["pl-part"]),
         );
     });
-    if (data.causal && !kinds) {
-      const first = Math.max(0, rows - keys), // the first row that sees a key
-        before = first ? `L${x(0)} ${y(first)}L${x(0)} ${y(0)}` : "";
-      const hidden = `M${x(seen(0))} ${y(0)}H${x(keys)}V${y(rows)}L${x(seen(first))} ${y(first)}${before}Z`;
-      root.append(s("path", { d: hidden, class: "pl-masked", ...hatched }));
+    if (data.causal) {
+      const first = Math.max(0, rows - keys); // the first row that sees a key
+      root.append(stroke(x(seen(first)), y(first), x(keys), y(rows), "pl-hatch"));
     }
     if (tile >= 0 && tile < count()) {
       const from = x(tile * broad);
@@ -88,15 +101,12 @@ export function makeTileMap(onpick) {
       words = [`${data.row_name} ${row}`];
     if (data.tile_q > 1) words.push(`block ${block} (rows ${block * data.tile_q}–${last})`);
     const { kinds } = data,
-      at = kinds && tile >= 0 ? Math.floor((tile * data.tile_kv) / kinds.keys) : -1;
-    if (at >= 0)
-      words.push(
-        `keys ${at * kinds.keys}–${Math.min(data.keys, (at + 1) * kinds.keys) - 1} ${KINDS[kinds.lines[Math.floor(row / kinds.rows)][at]]}`,
-      );
-    else if (!kinds) words.push(sees ? `sees keys 0–${sees - 1}` : "sees no key");
-    if (tile >= 0 && data.tile_kv > 1)
-      words.push(`tile ${tile}: keys ${tile * data.tile_kv}–${Math.min(data.keys, (tile + 1) * data.tile_kv) - 1}`);
-    else if (tile >= 0) words.push(`key ${tile}`);
+      at = tile >= 0 ? Math.floor((tile * data.tile_kv) / kinds.keys) : -1;
+    const kind = at >= 0 ? KINDS[kinds.lines[Math.floor(row / kinds.rows)][at]] : "";
+    if (!masked) words.push(sees ? `sees keys 0–${sees - 1}` : "sees no key");
+    else if (kind) words.push(`keys ${keysOf(at, kinds.keys)} ${kind}`);
+    if (tile >= 0) words.push(data.tile_kv > 1 ? `tile ${tile}: keys ${keysOf(tile, data.tile_kv)}` : `key ${tile}`);
+    if (kind && data.causal && !masked) words.push(kind);
     out.read.textContent = words.join(", ");
   }
   function choose(r, k, tell) {
@@ -138,35 +148,28 @@ export function makeTileMap(onpick) {
       if (!data) return;
       tile = key < data.keys ? Math.floor(key / data.tile_kv) : -1;
       row = Math.min(row, data.rows - 1);
+      masked = !!data.kinds;
+      data = { ...data, kinds: data.kinds || tiles() };
       const { kinds } = data;
-      legend.querySelector(".pl-not").lastChild.textContent = kinds ? "skipped" : "masked, not computed";
-      legend.querySelector(".pl-partly").hidden = !kinds;
-      const all = kinds?.lines.join("") || "",
+      for (const name of ["not", "partly"]) legend.querySelector(`.pl-${name}`).hidden = !masked && !data.causal;
+      const all = kinds.lines.join(""),
         visited = all.replaceAll("0", "").length;
       const size = data.tile_kv > 1 ? `${data.tile_q} × ${data.tile_kv}` : `${data.tile_q} × 1 key`;
-      out.note.textContent = kinds ? `${kinds.rows} × ${kinds.keys}: ${visited} of ${all.length} tiles visited` : size;
+      out.note.textContent = masked || data.causal ? `${visited}/${all.length} run` : size;
+      out.note.title = `${visited} of ${all.length} tiles of ${kinds.rows} × ${kinds.keys} are visited`;
       holder.setAttribute(
         "aria-label",
         `Map of ${data.rows} ${data.row_name}s by ${data.keys} keys in tiles of ${size}. Arrow keys move, Enter chooses.`,
       );
       const counted = (k, kind) => kinds.lines.filter((line) => line[k] === kind).length;
       out.later(() => [
-        kinds
-          ? tableOf(
-              ["keys", ...KINDS],
-              Array.from({ length: Math.min(256, kinds.lines[0].length) }, (_, k) => [
-                `${k * kinds.keys}–${Math.min(data.keys, (k + 1) * kinds.keys) - 1}`,
-                ...["0", "1", "2"].map((kind) => counted(k, kind)),
-              ]),
-            )
-          : tableOf(
-              ["tile", "keys", `${data.row_name}s that see it`],
-              Array.from({ length: Math.min(256, count()) }, (_, k) => {
-                const [a, b] = [k * data.tile_kv, Math.min(data.keys, (k + 1) * data.tile_kv)];
-                const first = data.causal ? Math.max(0, a - data.keys + data.rows) : 0;
-                return [k, `${a}–${b - 1}`, first < data.rows ? `${first}–${data.rows - 1}` : "none"];
-              }),
-            ),
+        tableOf(
+          ["keys", ...KINDS],
+          Array.from({ length: Math.min(256, kinds.lines[0].length) }, (_, k) => [
+            keysOf(k, kinds.keys),
+            ...["0", "1", "2"].map((kind) => counted(k, kind)),
+          ]),
+        ),
       ]);
       say();
       draw();

@@ -210,6 +210,17 @@ export function halfFloat(bits) {
   return exponent ? sign * 2 ** (exponent - 15) * (1 + fraction / 1024) : sign * 2 ** -24 * fraction;
 }
 
+/** One lane of a register as a number, as its type says. */
+export function laneNumber(values, k, type, lane) {
+  const bytes = values.BYTES_PER_ELEMENT;
+  if (lane === "i1" || type === "bf16") return Number(values[k]);
+  if (type[0] === "f" || lane[0] === "f") {
+    if (bytes === 2) return halfFloat(values[k]);
+    if (bytes > 2) return new (bytes === 4 ? Float32Array : Float64Array)(values.buffer, values.byteOffset, 32)[k];
+  }
+  return Number(type[0] === "s" ? BigInt.asIntN(8 * bytes, BigInt(values[k])) : values[k]);
+}
+
 /** One lane of a register as text. `view` is typed, float, int or hex; `type` the PTX type, `lane` how it is held. */
 export function laneText(values, k, view, type, lane) {
   const raw = values[k];
@@ -218,10 +229,7 @@ export function laneText(values, k, view, type, lane) {
   if (view === "hex") return "0x" + raw.toString(16).padStart(2 * bytes, "0");
   const real = view === "float" || (view === "typed" && (type[0] === "f" || lane[0] === "f"));
   if (real && type !== "bf16" && bytes > 1) {
-    const x =
-      bytes === 2
-        ? halfFloat(raw)
-        : new (bytes === 4 ? Float32Array : Float64Array)(values.buffer, values.byteOffset, 32)[k];
+    const x = laneNumber(values, k, "f", lane);
     return Number.isNaN(x) ? "NaN" : short(x, 6);
   }
   const signed = view === "int" || type[0] === "s";

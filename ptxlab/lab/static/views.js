@@ -75,7 +75,9 @@ export function makeViews(model, { data, code, fresh }, { ptx, python, sass }, o
   const hot = h("input", { type: "checkbox", checked: true, onchange: () => paintHeat() }),
     heat = h("label.pl-check", { title: "how often each line was executed, beside it" }, hot, "heat");
   const panes = h("div.pl-panes", null, python.el, ptx.el, sass.el);
-  const more = toggle("⋯", "more", "Hot, Bare and heat", false, (on) => bar.classList.toggle("pl-more-tools", on));
+  const more = toggle("⋯", "more", "Find, Copy, side by side, Hot, Bare and heat", false, (on) =>
+    bar.classList.toggle("pl-more-tools", on),
+  );
   more.classList.add("pl-more"); // where the bar is narrow
   const bar = h(
     "div.pl-tools",
@@ -106,7 +108,7 @@ export function makeViews(model, { data, code, fresh }, { ptx, python, sass }, o
       two = pressed(beside),
       seen = [main(), two && (language === "sass" || !code()?.python ? ptx : python), two && ptx];
     for (const b of views.children) b.setAttribute("aria-pressed", String((b.dataset.key === "diff") === compares));
-    panes.hidden = more.hidden = heat.hidden = bare.hidden = hottest.hidden = compares;
+    panes.hidden = heat.hidden = bare.hidden = hottest.hidden = compares;
     diff.el.hidden = !compares;
     diff.tools.hidden = true;
     button("python").hidden = !code()?.python;
