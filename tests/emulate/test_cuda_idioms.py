@@ -7,7 +7,6 @@ nothing without; where it says `missed`, the bug is one that no check reports to
 
 from __future__ import annotations
 
-import functools
 import re
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from emulate_programs import ALL_CHECKS
 
 import ptxlab as pl
 from ptxlab.errors import DeviceFault
-from ptxlab.frontends import CompiledKernel
 from ptxlab.frontends.cuda import include_folders
 
 FOLDER = Path(__file__).parents[1] / "corpus" / "idioms"
@@ -34,14 +32,10 @@ FILES = [
 ]
 
 
-@functools.lru_cache(maxsize=4)
-def compiled(source: str, arch: str | None, bug: bool) -> CompiledKernel:
-    return pl.cuda(source, arch, options=["-DBUG"] if bug else [], entry="k")
-
-
 def found(source: str, head: re.Match[str], device: str, *, bug: bool) -> list[str]:
-    """The kinds of what is found."""
-    kernel, n = compiled(source, head["arch"], bug), int(head["n"] or 4096)
+    """The kinds of what is found, in a kernel compiled anew: variables of a module keep what a launch left."""
+    kernel = pl.cuda(source, head["arch"], options=["-DBUG"] if bug else [], entry="k")
+    n = int(head["n"] or 4096)
     out, x = np.zeros(n, np.int32), np.random.default_rng(0).integers(0, 100, n).astype(np.int32)
     try:
         run = pl.launch(

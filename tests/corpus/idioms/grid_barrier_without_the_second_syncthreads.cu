@@ -1,6 +1,6 @@
 // Grid barrier without the second syncthreads.
 // launch: 3 x 64, cooperative
-// finds: WAR
+// finds: RAW
 __device__ int arrived;
 extern "C" __global__ void k(int *out, int *x, int n) {
     int t = threadIdx.x, i = blockIdx.x * 64 + t;
@@ -8,8 +8,8 @@ extern "C" __global__ void k(int *out, int *x, int n) {
     __syncthreads();
     if (t == 0) {
         __threadfence();
-        atomicAdd(&arrived, 1);
-        while (atomicAdd(&arrived, 0) < (int)gridDim.x) {}
+        int all = (atomicAdd(&arrived, 1) / (int)gridDim.x + 1) * (int)gridDim.x;  // of this launch
+        while (atomicAdd(&arrived, 0) < all) {}
         __threadfence();
     }
 #ifndef BUG

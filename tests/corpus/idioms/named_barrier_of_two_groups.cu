@@ -1,6 +1,6 @@
 // Named barrier of two groups.
 // launch: 1 x 128
-// finds: WAR, barrier shared, uninitialised read
+// finds: RAW, barrier shared, uninitialised read
 extern "C" __global__ void k(int *out, int *x, int n) {
     __shared__ int s[128];
     int t = threadIdx.x, barrier = t / 64 + 1;
