@@ -18,6 +18,8 @@ from ptxlab.text import parse
     ("first", "count"),
     [
         (0, 3),
+        (2_000_125, 1),
+        (2_000_164, 1),
         *(pytest.param(*given, marks=pytest.mark.rest) for given in ((3, 5), (8, 8), (16, 8))),
         *slow((first, 8) for first in range(24, 600, 8)),
     ],

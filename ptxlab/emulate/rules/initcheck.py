@@ -100,8 +100,9 @@ def report(
     start: u64,
     members: Pointer[u64],
 ) -> None:
-    """A group has read a byte that was not written: notes for each of its accesses the first lane that did. `start` is
-    the address of the memory whose record is `written`. The bytes of a gap never count as written."""
+    """A group has read a byte that was not written: notes for each of its accesses the first lane that did, in a gap
+    and elsewhere. `start` is the address of the memory whose record is `written`. The bytes of a gap never count as
+    written."""
     serial(launch, mask)
     access = block.now | u64(warp) << WARP
     group = (members + 1).cast(Member)
@@ -118,7 +119,6 @@ def report(
                     note(launch, block, OVERRUN, access | member.access | lane, 0, start + at + past, 0)
                 else:
                     note(launch, block, UNINITIALISED, access | member.access | lane, 0, start + at + missing, 0)
-                break
 
 
 # -- now it is ---------------------------------------------------------------------------------------------------------

@@ -74,8 +74,7 @@ class CheckedRegisters(CheckInstrument):
 class CheckedLocal(CheckInstrument):
     def accessed_local(self, at: Value, size: int, stores: bool) -> None:
         t, code, checks = self.t, self.e.code, self.checks
-        reads = not stores and code.instruction is not None  # calls save registers and restore them
-        if not checks.init or not (stores or reads or code.index in checks.bounds):
+        if not checks.init:
             return
         t.store(f"<{W} x i32>", self.m.vector(self.m.trunc("i32", at)), "%addrs", align=64)
         accessed = self.active.bits, "%addrs", str(size)
@@ -84,7 +83,7 @@ class CheckedLocal(CheckInstrument):
             t.do(call(initcheck_local.within, *THERE, *accessed, *bounds, str(code.index), "0"))
         if stores:
             t.do(call(initcheck_local.stored, *THERE[1:], *accessed))
-        elif reads:
+        else:  # a call may move an argument that nothing was written to
             t.do(call(initcheck_local.loaded, *THERE, *accessed, str(code.index)))
 
     def copied_frame(self, source: int, dest: int, size: int) -> None:
