@@ -158,7 +158,7 @@ MISTAKES = {
         RACE,
         "write cuda.syncthreads() between",
     ),
-    barrier_of_some: (1, 64, SYNC, "put the work that it must not do into a branch"),
+    barrier_of_some: (1, 64, SYNC, "keep it out of branches"),
     warps_leave_a_loop_sooner: (1, 64, SYNC, "all threads of a block must go through a loop"),
     mask_of_half_a_warp: (1, 32, SYNC, "the mask 0x0000ffff does not name it"),
     half_a_tile: (1, 64, INIT, "shared memory that has not been written"),

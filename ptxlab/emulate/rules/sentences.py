@@ -70,8 +70,8 @@ _SENTENCES = {
         "{some_warps}"
     ),
     EXITED: (
-        "a warp arrives at a barrier for all its lanes after some of them have exited; let no thread exit before the "
-        "last barrier: put the work that it must not do into a branch"
+        "a warp arrives at a barrier for all its lanes after some of them have exited; let all threads reach the last "
+        "barrier: keep it out of branches, and put the work that a thread must not do into one"
     ),
     OMITTED: "lane {note.lane} executes this instruction, and the mask {note.value:#010x} does not name it",
     EXITED_LANE: "the mask names lane {note.value}, which has exited",
