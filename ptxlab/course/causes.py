@@ -37,9 +37,8 @@ def contradicted(cause: str, others: Iterable[frozenset[str] | None]) -> bool:
 
 
 class Said(NamedTuple):
-    """A prediction: of what, what was said, what the machine found, the tolerance, and what known mistakes say."""
+    """A prediction: what was said, what the machine found, the tolerance, and what known mistakes say."""
 
-    args: tuple[Any, ...]
     found: Any
     truth: Any
     rtol: float

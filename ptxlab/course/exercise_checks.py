@@ -45,9 +45,6 @@ ORDERS = (1, 2)
 BUDGET = 5_000_000
 """Warp-instructions of one launch, unless an exercise says otherwise: an endless loop ends within a second."""
 
-QUICK = 50_000
-"""Warp-instructions of one launch of a quick check, which does not wait for a compiler either."""
-
 
 class Named(Protocol):
     """An exercise, as a check of an answer to it knows it: its name, and the name that the answer's cell binds."""
@@ -87,9 +84,6 @@ class Grading:
         Decides the hidden cases.
     graded
         Whether this is for a mark, so that all cases are looked at. While learning, the first mistake is enough.
-    quick
-        Where many answers are tried one after the other: costs do not count, and nothing is said. "values" leaves out
-        the checks and the other orders, "checks" does not.
     whole
         Whether the hidden cases come where others are wrong, too.
 
@@ -101,10 +95,8 @@ class Grading:
         What was looked at so far, in order.
     """
 
-    def __init__(
-        self, exercise: Named, *, seed: int, graded: bool = False, quick: str = "", whole: bool = False
-    ) -> None:
-        self.exercise, self.seed, self.graded, self.quick, self.whole = exercise, seed, graded, quick, whole
+    def __init__(self, exercise: Named, *, seed: int, graded: bool = False, whole: bool = False) -> None:
+        self.exercise, self.seed, self.graded, self.whole = exercise, seed, graded, whole
         of_exercise = zlib.crc32(exercise.name.encode())
         self.rng = np.random.default_rng(of_exercise)
         self._rng_of_hidden = np.random.default_rng([seed, of_exercise])
@@ -114,7 +106,7 @@ class Grading:
         self.tried: list[str] = []  # the programs that were built, the values that were returned
         self._launches: list[_Launch] = []
         self._told: dict[int, list[tuple[int, str]]] = {}  # which number of a prediction -> (its part, what it said)
-        self.asked: list[Said] = []  # the predictions, whose cause is what all of them have in common
+        self._asked: list[Said] = []  # the predictions, whose cause is what all of them have in common
 
     # -- parts and cases -----------------------------------------------------------------------------------------------
 
@@ -144,8 +136,8 @@ class Grading:
         bool
             Whether it is right.
         """
-        ok = bool(condition or (self.quick and sort == "cost"))
-        said = () if ok or self.quick else tuple(short(sentence) for sentence in sentences(says) + more if sentence)
+        ok = bool(condition)
+        said = () if ok else tuple(short(sentence) for sentence in sentences(says) + more if sentence)
         self.parts.append(Part(name, ok, said, self._in_hidden, sort, not ok and bool(cause), fits))
         return ok
 
@@ -199,7 +191,7 @@ class Grading:
         """
         for case in (*shown, *edges):
             yield case
-            if self.failed and not self.graded and not self.asked:
+            if self.failed and not self.graded and not self._asked:
                 return
         if hidden is None or (self.failed and not self.whole):
             return
@@ -217,7 +209,7 @@ class Grading:
         """What was found: of the first wrong part what it says, or the notes if all is right."""
         for launched in self._launches:
             self._tell_symptom(launched)
-        cause, named = mistaken(self.asked)
+        cause, named = mistaken(self._asked)
         for at, part in enumerate(self.parts):
             if cause and not part.ok and part.name.startswith("predicts "):
                 self.parts[at] = replace(part, says=(*part.says, cause), cause=named)
@@ -306,10 +298,6 @@ class Grading:
         kernel = self.build(answer, **(build or {}))
         if kernel is None:
             return None
-        if self.quick:
-            device, budget = "step", min(budget, QUICK)
-        if self.quick == "values":
-            checks, orders = ("memcheck",), False
         before = _copied(args)
         options: dict[str, Any] = {"shared": shared, "entry": entry}
         limits: dict[str, Any] = {"checks": checks, "budget": budget, **options}
@@ -411,7 +399,7 @@ class Grading:
             right = np.isclose(got.astype(np.float64), want.astype(np.float64), rtol=rtol, atol=atol)
         right |= ~np.broadcast_to(only, right.shape)
         launched, _ = self._whose(got, run)
-        fits = set() if self.quick or right.all() else fitting(known, got, only, max(rtol, 1e-6), atol)
+        fits = set() if right.all() else fitting(known, got, only, max(rtol, 1e-6), atol)
         cause = "".join(fits) if len(fits) == 1 else ""
         if launched is not None and launched.symptom:
             if not cause:
@@ -553,7 +541,7 @@ class Grading:
         if found is None:
             return False
         called = f"{self.exercise.answer}({', '.join(map(number, args))})"
-        self.asked.append(Said(args, found, truth, rtol, tuple(known)))
+        self._asked.append(Said(found, truth, rtol, tuple(known)))
 
         def tell() -> list[str]:
             return ["{}: you say {}, the machine says {}.".format(called, *apart(found, truth)), *sentences(says)]

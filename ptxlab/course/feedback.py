@@ -17,11 +17,11 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from ptxlab.course import one_change, own
+from ptxlab.course import own
 from ptxlab.course.causes import contradicted
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
-from ptxlab.course.hints import advised, untouched
+from ptxlab.course.hints import advised
 from ptxlab.course.notebook_sources import placed
 from ptxlab.course.progress_kept import Progress, progress_of
 from ptxlab.course.verdict import Feedback, Score
@@ -106,7 +106,7 @@ def check(exercise: str, answer: Any, *, hints: bool = True) -> Feedback:
         return Feedback(str(exercise), False, (str(UnknownExercise.of(exercise)),))
     what = find(exercise)
     g = graded_by(what, answer)
-    found = explained(what, answer, g)
+    found = founded(what, answer, g)
     try:
         found, stuck = advised(what, answer, found, g.tried, hints)
     except (PtxlabError, OSError) as error:  # a folder that cannot be written, a file that is damaged
@@ -145,37 +145,26 @@ def judge(exercise: Exercise, answer: Any, *, seed: int = STUDY_SEED, graded: bo
     return graded_by(exercise, answer, seed=seed, every=graded).feedback()
 
 
-def explained(exercise: Exercise, answer: Any, g: Grading) -> Feedback:
-    """What was found, and where no known mistake fits, the one change that would make the answer right."""
-
-    def right(changed: Any) -> bool:
-        return all(graded_by(exercise, changed, quick=how).feedback().ok for how in ("values", "checks"))
-
+def founded(exercise: Exercise, answer: Any, g: Grading) -> Feedback:
+    """What was found, without a known mistake that fits one wrong case by chance and not the others."""
     found = g.feedback()
-    if untouched(exercise, answer):
-        return found
     wrong = next((part for part in found.parts if not part.ok), None)
-    if wrong is not None and wrong.cause and wrong.fits:
-        (cause,) = wrong.fits
-        others = graded_by(exercise, answer, every=True, whole=True).parts
-        if contradicted(cause, [part.fits for part in others if not part.ok]):  # it fits by chance
-            says = tuple(one for one in found.says if one != cause)
-            parts = tuple(replace(part, cause=False, says=says) if part is wrong else part for part in found.parts)
-            found = replace(found, says=says, parts=parts)
-    return one_change.explained(exercise, answer, found, g.asked, right)
+    if wrong is None or not wrong.cause or not wrong.fits:
+        return found
+    (cause,) = wrong.fits
+    others = graded_by(exercise, answer, every=True, whole=True).parts
+    if not contradicted(cause, [part.fits for part in others if not part.ok]):
+        return found
+    says = tuple(one for one in found.says if one != cause)
+    parts = tuple(replace(part, cause=False, says=says) if part is wrong else part for part in found.parts)
+    return replace(found, says=says, parts=parts)
 
 
 def graded_by(
-    exercise: Exercise,
-    answer: Any,
-    *,
-    seed: int = STUDY_SEED,
-    every: bool = False,
-    quick: str = "",
-    whole: bool = False,
+    exercise: Exercise, answer: Any, *, seed: int = STUDY_SEED, every: bool = False, whole: bool = False
 ) -> Grading:
-    """An answer after its checks. every: they go on after the first mistake, as for a mark. Others as in `Grading`."""
-    g = Grading(exercise, seed=seed, graded=every, quick=quick, whole=whole)
+    """An answer after its checks. every: they go on after the first mistake, as for a mark; whole: as in `Grading`."""
+    g = Grading(exercise, seed=seed, graded=every, whole=whole)
     if answer is None or answer is ...:
         says = f"There is no answer yet: the cell must assign `{exercise.answer}`."
         g.part("there is an answer", False, says, sort="broken")
