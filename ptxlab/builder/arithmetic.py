@@ -94,15 +94,15 @@ class Arithmetic(Emitter):
             raise operators.mixed(self, op, r, other, site)
         elif op in ("&", "|", "^") and isinstance(other, int):
             other = operators.mask(other, r.type)
-        cls = None if into is not None else pred if opcode.startswith("setp") else r.type
+        cls = None if into is not None else pred if op in operators.COMPARISONS else r.type
         pair = (other, r) if reflected else (r, other)
         return self._emit(opcode, *pair, into=into, result=cls, site=site)
 
-    def _unary(self, op: str, r: Register[T]) -> T:
+    def _unary(self, op: str, r: Register[T], sign: str = "") -> T:
         site = self.source.here(sys._getframe(2))
         opcode = operators.OPCODES.get((op, r.type.ptx))
         if opcode is None:
-            raise operators.impossible(self, "-" if op == "neg" else op, r, None, site)
+            raise operators.impossible(self, sign or op, r, None, site)
         answer: T = self._emit(opcode, r, result=r.type, site=site)
         return answer
 

@@ -12,7 +12,7 @@ from ptxlab.errors import BuildError
 
 OPCODES: dict[tuple[str, str], str] = {}
 """(operator, PTX type) -> opcode; "neg" is the sign."""
-_WORDS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
+COMPARISONS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 
 
 def _fill() -> None:
@@ -40,7 +40,7 @@ def _fill() -> None:
         if cls.kind in ("signed", "unsigned", "bits"):
             OPCODES["<<", ptx], OPCODES[">>", ptx] = f"shl.{bits}", f"shr.{ptx}"
         if cls.kind in ("signed", "unsigned", "float"):
-            for op, word in _WORDS.items():
+            for op, word in COMPARISONS.items():
                 OPCODES[op, ptx] = f"setp.{'neu' if op == '!=' and cls.kind == 'float' else word}.{ptx}"
         if cls.kind == "bits":
             OPCODES["==", ptx], OPCODES["!=", ptx] = f"setp.eq.{ptx}", f"setp.ne.{ptx}"

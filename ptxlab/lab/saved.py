@@ -97,10 +97,10 @@ def debugger_page(shown: Shown) -> str:
 
 def copy_html(shown: Shown, limit: int | None = BYTES, *, lean: bool = True) -> str:
     """What a notebook keeps of a debugger. limit: bytes of the trace that stay, around the step at which it opens; None
-    for all of it. lean: of a part also hover texts and most of the timeline are left out."""
+    for all of it. lean: of a part hover texts, most of the timeline, find and arrays are left out as well."""
     part, info = copy_part(shown, limit, lean=lean)
-    small = limit is not None and lean
-    without = ["keys.js", *(["find.js"] if small else []), *([] if info["timeline"] else ["timeline.js"])]
+    small = ("find.js", "arrays.js", "code_hover.js") if limit is not None and lean else ()
+    without = ["keys.js", *small, *([] if info["timeline"] else ["timeline.js"])]
     viewer = live("debugger", {"info": info, "trace": bytes(part.data)}, *without)
     return f'<div class="ptxlab-copy">{trace_events.debugger_html(shown)}{viewer}</div>'
 
@@ -134,9 +134,9 @@ def _what_is_kept(recording: Recording, part: Recording, begins: dict[tuple[int,
     return f"A saved copy: it keeps {steps} of block {key[0]}, warp {key[1]}{more}."
 
 
-_REMARKS = re.compile(r"^[ ]*(//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)$\n?", re.MULTILINE)
+_REMARKS = re.compile(r"^[ ]*(//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)$\n?|(?<=[,;{]) // .*$", re.MULTILINE)
 
 
 def _bare(code: str) -> str:
-    """JavaScript or CSS without indentation and without the lines that are comments: a sixth less to keep."""
+    """JavaScript or CSS without indentation and comments: a sixth less to keep."""
     return re.sub(r"^ +", "", _REMARKS.sub("", code), flags=re.MULTILINE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -232,3 +233,11 @@ def test_causes_come_first(device: str) -> None:
     kernel = pl.cuda(f"__global__ void k(int *x) {{\n{body}\n}}")
     found = pl.launch(kernel, 1, 64, np.zeros(64, np.int32), device=device, checks="all").findings
     assert list(dict.fromkeys(f.check for f in found)) == ["synccheck", "racecheck", "initcheck"]
+
+
+def test_a_wait_whose_scope_is_the_block_is_named_behind_another_blocks_arrival(device: str) -> None:
+    bug = BUGS["mbarrier: a relaxed arrival at another block"]
+    narrow = replace(bug, body=bug.body.replace("acquire.cluster", "acquire.cta"))
+    run, _ = narrow.run(device, True, ("memcheck", "racecheck"))
+    assert any("orders nothing between two blocks: its scope is the block (.cta); write .cluster" in f.message
+               for f in run.findings)  # fmt: skip

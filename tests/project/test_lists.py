@@ -30,7 +30,6 @@ ALLOWED = {
     ("emulate/rules/bulk_copies.py", "types"): "how transfers number the types of reductions",
     ("emulate/rules/wrong_addresses.py", "modifiers"): "what stands before the state space in an opcode",
     ("gpu/tensor_maps.py", "types"): "how the driver names the types of elements",
-    ("lab/hover.py", "directives"): "what each one says",
     ("launch/arguments.py", "types"): "the numpy types of arrays",
     ("text/directives.py", "directives"): "the list",
     ("text/validate.py", "types"): "what a hint declares a register as",

@@ -153,21 +153,16 @@ READ: mbarrier.try_wait.parity.relaxed.cta.shared::cta.b64 %p8, [gate], 0; @!%p8
     ld.shared.u32 %r6, [%r12]; //1
     st.global.u32 [%rd3], %r6;
 END:""")
-WAITS = "WAIT: mbarrier.try_wait.parity.acquire.{}.shared::cta.b64 %p8, [gate], 0; @!%p8 bra WAIT;"
-for name, arrives, waits in (
-    ("a relaxed arrival at", "+ fence.acq_rel.cluster;\n    mbarrier.arrive.relaxed", WAITS.format("cluster")),
-    ("a wait that does not look to", "mbarrier.arrive.release",
-     f"- {WAITS.format('cta')}\n    + {WAITS.format('cluster')}"),
-):
-    race(f"{name} another block", "RAW|WAR", blocks=2, cluster=2, threads=32, body=f"""
+race("a relaxed arrival at another block", "RAW|WAR", blocks=2, cluster=2, threads=32, body=f"""
     @%p1 mbarrier.init.shared::cta.b64 [gate], 32;
     @%p1 fence.mbarrier_init.release.cluster;
 {MEET}{PEER}
     mapa.shared::cluster.u32 %r38, %r10, %r34; @%p5 bra WAIT;
     st.shared.u32 [%r10], %r1; //2
-    {arrives}.cluster.shared::cluster.b64 _, [%r37];
+    + fence.acq_rel.cluster;
+    mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%r37];
     bra DONE;
-    {waits}
+WAIT: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p8, [gate], 0; @!%p8 bra WAIT;
     ld.shared::cluster.u32 %r6, [%r38]; //1
 DONE:
 {MEET}

@@ -158,7 +158,7 @@ function render({ model, el }) {
   const access = makeAccessCard(info.windows);
   const timeline = info.timeline ? makeTimeline(info.timeline, (block, warp, step) => goTo(block, warp, step)) : null;
   const exchange = makeExchangeCard(info.exchange, registers, names);
-  const arrays = makeArraysCard(info.windows, plain, names);
+  const arrays = typeof makeArraysCard === "function" ? makeArraysCard(info.windows, plain, names) : null;
   const lineText = (line) => plain[line - 1],
     shared = makeSharedCards(info.windows, trace.head, trace.turns, lineText, (...place) => goTo(...place));
   const written = new Map(info.links || []); // PTX line -> row of the source
@@ -189,7 +189,7 @@ function render({ model, el }) {
     ptx.el,
     table.el,
     h("div.pl-side.pl-step-cards", null, access.el, exchange.el),
-    h("div.pl-side.pl-state-cards", null, shared.els, arrays.el, timeline?.el),
+    h("div.pl-side.pl-state-cards", null, shared.els, arrays?.el, timeline?.el),
   );
   ptx.body.before(sourceLine);
   const cards = choice(
@@ -310,7 +310,7 @@ function render({ model, el }) {
     status.textContent = `${says || edge}${place}: ${now.opcode}${access.degree() > 1 ? ` · ⚠ ${access.degree()}-way bank conflict, explained below` : ""}`;
     exchange.show(warp, at, active);
     shared.show(warp, at);
-    arrays.show(at);
+    arrays?.show(at);
     showSource(now.line);
     // What the step is about comes first: a bank conflict, what passes between lanes, its access to memory.
     exchange.el.style.order = access.degree() > 1 ? 0 : exchange.el.dataset.kind ? -1 : 2;
@@ -477,7 +477,7 @@ function render({ model, el }) {
     const read = await readWarp(trace, key);
     if (mine !== loading) return; // another warp was chosen meanwhile
     warp = read;
-    arrays.open(warp);
+    arrays?.open(warp);
     const opened = shared.open(trace, key);
     const counts = new Map();
     for (const step of warp.steps) counts.set(step.line, (counts.get(step.line) || 0) + lanesOf(step.mask).length);
