@@ -15,6 +15,7 @@ WINDOW = (1600, 1400)
 CELLS = ('import ptxlab as pl\n\npl.explore("mma", seq_len=256)',)
 
 
+@pytest.mark.rest
 def test_a_window_is_chosen_and_its_diff_its_tiles_and_its_masked_keys_are_seen(lab: Any) -> None:
     assert not parameter(lab, "left").is_visible(), "a parameter of a variant that is not chosen"
     choose(lab, "variant", "window")
