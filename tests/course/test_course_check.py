@@ -11,7 +11,7 @@ import pytest
 
 from ptxlab.builder import Builder, Ptr, f32, kernel, u32
 from ptxlab.course import Exercise, Feedback, Grading, UnknownExercise, check, failing, find, names, progress, score
-from ptxlab.course.feedback import judge
+from ptxlab.course.feedback import founded, graded_by, judge
 from ptxlab.course.starter_credit import STARTS, Start
 from ptxlab.course.values import apart, same
 
@@ -178,6 +178,18 @@ def graded(grade: Any, seed: int = 1) -> Feedback:
     """The feedback of a grade function."""
     exercise = Exercise("02-x", "t", "fix", 1, "p", "answer = 1", "answer = 2", "answer", ("a", "b"), ("g",), grade)
     return judge(exercise, "unused", seed=seed, graded=True)
+
+
+@pytest.mark.parametrize(("answer", "named"), [(lambda n: n * n, True), (lambda n: 9, False)])
+def test_a_known_mistake_that_fits_one_case_by_chance_is_not_named(answer: Any, named: bool) -> None:
+    def grade(g: Grading, answer: Any) -> None:
+        for n in g.vary((3,), hidden=lambda rng: int(rng.integers(5, 9)), edges=(4,), count=3):
+            g.close("y", np.array([answer(n)]), np.array([n + 2]), known=[(np.array([n * n]), "You square.")])
+
+    exercise = Exercise("02-x", "t", "fix", 1, "p", "answer = 1", "answer = 2", "answer", ("a", "b"), ("g",), grade)
+    found = founded(exercise, answer, graded_by(exercise, answer))
+    assert not found.ok
+    assert ("You square." in repr(found)) is named
 
 
 def arrays(n: int) -> tuple[Any, Any]:
