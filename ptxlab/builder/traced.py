@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import math
 import sys
 from collections.abc import Callable
@@ -57,9 +58,26 @@ class Node:
     own: tuple[Any, ...]
     """What makes two nodes the same."""
 
+    @property
+    def text(self) -> str:
+        """How a message calls it."""
+        return self.value if self.op == "number" else self.site.text if self.site else self.op
+
+
+class Keyed:
+    """What is equal to all of its class that have the same `key`."""
+
+    key: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
 
 @dataclass(frozen=True, eq=False)
-class Graph:
+class Graph(Keyed):
     """What a score_mod and a mask_mod compute. Two graphs are equal where the same PTX follows from them."""
 
     score: Node | None
@@ -74,12 +92,6 @@ class Graph:
         """The structure, with the names that registers get."""
         roots = tuple(root and root.number for root in (self.score, self.mask))
         return roots, tuple((*node.own, node.name) for node in self.nodes), self.parameters
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Graph) and self.key == other.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
 
     def of(self, root: Node) -> list[Node]:
         """The nodes that `root` is made of, itself last, arguments before what takes them."""
@@ -120,7 +132,7 @@ def trace(
             raise
         except Exception as wrong:
             raise _explained(tracer.source, wrong) from wrong
-        code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
+        code = getattr(inspect.unwrap(function), "__code__", None)
         tracer.at = tracer.source.parameter(code, "") if code else None
         node, tracer.at = tracer.answer(answer, kind), None
         return node
