@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any, TypeVar
 
 from ptxlab.builder import mistakes, operators
@@ -21,7 +20,7 @@ class Arithmetic(Emitter):
     # -- variables
     def _assign(self, var: Var[T], value: Any) -> None:
         """`var.set(value)`: the last instruction writes `var` itself if its result has no name, else a `mov`."""
-        site = self.source.here(sys._getframe(1))
+        site = self._here
         self._usable(var)
         self._not_aliased(var, site, ".set")
         if isinstance(value, Register):
@@ -71,11 +70,11 @@ class Arithmetic(Emitter):
     # -- operators
     def _binary(self, op: str, r: Register[Any], other: object, reflected: bool = False) -> Any:
         """`r op other` (or `other op r`): one instruction."""
-        return self._combined(op, r, other, reflected, None, self.source.here(sys._getframe(2)))
+        return self._combined(op, r, other, reflected, None, self._here)
 
     def _update(self, op: str, var: Var[T], other: object) -> Var[T]:
         """`var op= other`: one instruction that writes the variable."""
-        site = self.source.here(sys._getframe(2))
+        site = self._here
         self._usable(var)
         self._not_aliased(var, site, op + "=")
         self._combined(op, var, other, False, var, site)
@@ -99,7 +98,7 @@ class Arithmetic(Emitter):
         return self._emit(opcode, *pair, into=into, result=cls, site=site)
 
     def _unary(self, op: str, r: Register[T], sign: str = "") -> T:
-        site = self.source.here(sys._getframe(2))
+        site = self._here
         opcode = operators.OPCODES.get((op, r.type.ptx))
         if opcode is None:
             raise operators.impossible(self, sign or op, r, None, site)
@@ -130,10 +129,10 @@ class Arithmetic(Emitter):
 
     def _no_truth(self, r: Register[Any]) -> BuildError:
         has = f"{self._shown(r)} is a register, which has a value only when the kernel runs"
-        return mistakes.truth(self.source.here(sys._getframe(2)), has)
+        return mistakes.truth(self._here, has)
 
     def _no_number(self, r: Register[Any], what: str) -> BuildError:
-        site, name, write = self.source.here(sys._getframe(2)), self._python(r), ""
+        site, name, write = self._here, self._python(r), ""
         if what == "float":
             call = call_at(site)
             function = call.function.rpartition(".")[2]
@@ -150,7 +149,7 @@ class Arithmetic(Emitter):
         return mistakes.error(self._here, "`**` has no instruction; multiply", f"{self._python(r)} * {self._python(r)}")
 
     def _no_attribute(self, r: Register[Any], name: str) -> BuildError:
-        site = self.source.here(sys._getframe(2))
+        site = self._here
         if name == "set":
             return mistakes.BuildAttributeError(
                 mistakes.message(
@@ -177,7 +176,7 @@ class Arithmetic(Emitter):
         )
 
     def _not_a_variable(self, r: Register[Any], op: str) -> BuildError:
-        site = self.source.here(sys._getframe(2))
+        site = self._here
         name = site.owner or r.hint or "x"
         write = f"{name} = k.var({r.type.ptx}, ...)"
         if name.endswith("]"):  # an element of memory

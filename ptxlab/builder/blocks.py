@@ -39,7 +39,7 @@ class Block(Generic[T]):
         what: str,
         enter: Callable[[], Scope],
         site: Site,
-        leave: Callable[[], None] | None = None,
+        leave: Callable[[], object] | None = None,
         value: Callable[[], Any] | None = None,
     ) -> None:
         self.k, self.what, self.site = k, what, site

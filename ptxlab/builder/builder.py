@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast, overload
 
-from ptxlab import targets
 from ptxlab.builder import math64, mistakes
 from ptxlab.builder.blocks import Block
 from ptxlab.builder.immediates import half_bits
-from ptxlab.builder.instructions import Instructions
 from ptxlab.builder.pipeline import Pipeline
 from ptxlab.builder.pointer import Ptr
 from ptxlab.builder.probes import Probes
@@ -50,7 +47,7 @@ class Axes:
 
     def _whole(self, *others: Any) -> NoReturn:
         k = self._k
-        site = k.source.here(sys._getframe(1))
+        site = k._here
         raise mistakes.type_error(site, f"k.{self._name} has the components x, y and z", f"k.{self._name}.x")
 
     def __repr__(self) -> str:
@@ -75,13 +72,12 @@ class Axes:
         return self._k.special(f"{self._name}.{axis}")
 
 
-class Builder(Probes, Instructions):
+class Builder(Probes):
     """Writes one kernel. `name` is the entry's name, `arch` the target, `probes` whether `k.probe` stores."""
 
     def __init__(self, name: str, arch: str, *, probes: bool = False) -> None:
-        super().__init__()
+        super().__init__(arch)
         self.name, self.arch, self.probes = name, arch, probes
-        self.target = targets.get(arch)
         self.parameters: list[Any] = []
         self.extra: dict[str, Any] = {}  # registers and pointers of the parameters that the function does not declare
         self.directives: dict[str, str] = {}
@@ -91,7 +87,7 @@ class Builder(Probes, Instructions):
     # -- variables and values
     def var(self, type: type[T], value: Register[T] | Number) -> Var[T]:
         """A variable of a type with its initial value: one `mov`, or none when `value` is a result without a name."""
-        site = self.source.here(sys._getframe(1))
+        site = self._here
         if not (isinstance(type, type_) and issubclass(type, Register) and type.bits):
             raise mistakes.error(site, f"k.var needs a type and a value, found {type!r}", "k.var(f32, 0.0)")
         if type.bits == 8:
@@ -117,7 +113,7 @@ class Builder(Probes, Instructions):
         value
             The initial value of all, or a list with one for each.
         """
-        site = self.source.here(sys._getframe(1))
+        site = self._here
         values = value if isinstance(value, Sequence) else [value] * count
         if len(values) != count:
             raise mistakes.error(site, f"{count} variables take {count} initial values, found {len(values)}")
@@ -161,7 +157,7 @@ class Builder(Probes, Instructions):
     def mov(self, value: Number, type: type[U]) -> U: ...
     def mov(self, value: Any, type: type[Any] | None = None) -> Any:
         """One `mov`: of a register, or of a number with `type=`."""
-        site = self.source.here(sys._getframe(1))
+        site = self._here
         cls = self._type(type, site) if type is not None else getattr(value, "type", None)
         if cls is None:
             raise mistakes.error(site, "k.mov of a number needs its type", f"k.mov({value!r}, f32)")
@@ -196,7 +192,7 @@ class Builder(Probes, Instructions):
         relu
             Whether negative results become zero.
         """
-        site = self.source.here(sys._getframe(1))
+        site = self._here
         if isinstance(type, Register):
             given = ", ".join(reversed(call_at(site).arguments))
             raise mistakes.error(site, "k.cvt takes the type first, then the value", f"k.cvt({given})")
@@ -232,7 +228,7 @@ class Builder(Probes, Instructions):
 
     def bitcast(self, type: type[U], value: Register[Any]) -> U:
         """The same bits read as another type of the same width: one `mov.b32` (or b16, b64)."""
-        site = self.source.here(sys._getframe(1))
+        site = self._here
         cls = self._type(type, site)
         if not isinstance(value, Register) or value.type.bits != cls.bits or cls.ptx == "pred":
             found = f"{self._shown(value)} is {value.type.ptx}" if isinstance(value, Register) else f"found {value!r}"
@@ -254,7 +250,7 @@ class Builder(Probes, Instructions):
 
     def unpack(self, value: Register[Any], type: type[U]) -> list[U]:
         """The pieces of a wider register, the lowest first: one `mov`."""
-        site = self.source.here(sys._getframe(1))
+        site = self._here
         cls = self._type(type, site)
         count = value.type.bits // max(cls.bits, 1)
         if count not in (2, 4) or cls.bits < 16:
@@ -286,34 +282,25 @@ class Builder(Probes, Instructions):
         return self._emit(f"selp.{word}", a, b, condition, result=cls)
 
     # -- a few names that are not opcodes
-    @overload
-    def exp2(self, x: Register[T], *, ftz: bool = False) -> T: ...
-    @overload
-    def exp2(self, x: Register[Any], *, ftz: bool = False) -> Any: ...
-    def exp2(self, x: Register[Any], *, ftz: bool = False) -> Any:
+    def exp2(self, x: Register[T], *, ftz: bool = False) -> T:
         """2 to the power x. f32: one `ex2.approx`. PTX has no instruction for f64: see `math64.exp2`."""
-        site = self.source.here(sys._getframe(1))
-        if isinstance(x, Register) and x.type is f64:
-            return math64.exp2(self, x, site)
-        return self._invoke("ex2", (x,), {"ftz": True} if ftz else {}, site)
+        return self._approximate("ex2", math64.exp2, x, ftz)
 
-    @overload
-    def log2(self, x: Register[T], *, ftz: bool = False) -> T: ...
-    @overload
-    def log2(self, x: Register[Any], *, ftz: bool = False) -> Any: ...
-    def log2(self, x: Register[Any], *, ftz: bool = False) -> Any:
+    def log2(self, x: Register[T], *, ftz: bool = False) -> T:
         """The logarithm to base 2. f32: one `lg2.approx`. f64: see `math64.log2`."""
-        site = self.source.here(sys._getframe(1))
-        if isinstance(x, Register) and x.type is f64:
-            return math64.log2(self, x, site)
-        return self._invoke("lg2", (x,), {"ftz": True} if ftz else {}, site)
+        return self._approximate("lg2", math64.log2, x, ftz)
+
+    def _approximate(self, name: str, of_f64: Callable[..., Any], x: Register[T], ftz: bool) -> T:
+        exact = isinstance(x, Register) and x.type is f64
+        made: T = of_f64(self, x, self._here) if exact else self._invoke(name, (x,), {"ftz": True} if ftz else {})
+        return made
 
     # -- where am I
     def special(self, name: str) -> Any:
         """A special register by its PTX name without the `%` (`"tid.x"`, `"clock64"`): one `mov`, of each component."""
         if name in AXES:
             return Axes(self, name)
-        site = self.source.here(sys._getframe(1))
+        site = self._here
         cls = u64 if name in ("clock64", "globaltimer", "gridid") else u32
         names, _, _ = self.source.names(self._frame, site)
         own = names if isinstance(names, str) and names not in AXES else None
@@ -363,7 +350,7 @@ class Builder(Probes, Instructions):
         registers
             How many each of their threads gets (`setmaxnreg`); the block starts with an equal share for all.
         """
-        return self.roles.role(numbers, registers, self.source.here(sys._getframe(1)))
+        return self.roles.role(numbers, registers, self._here)
 
     def pipeline(self, stages: int, arrivals: int = 0) -> Pipeline:
         """A ring of mbarriers through which one role hands tiles to others and gets them back.
@@ -377,7 +364,7 @@ class Builder(Probes, Instructions):
         arrivals
             How many releases give a tile back.
         """
-        site = self.source.here(sys._getframe(1))
+        site = self._here
         names, _, _ = self.source.names(self._frame, site)
         return Pipeline(self, stages, arrivals, site, f"{names}_" if isinstance(names, str) else "")
 
@@ -413,7 +400,7 @@ class Builder(Probes, Instructions):
         def __getattr__(self, name: str) -> NoReturn:
             if name.startswith("_") and lines(name) is None:
                 raise AttributeError(name)
-            site = self.source.here(sys._getframe(1))
+            site = self._here
             call = call_at(site)
             what = f"k has no `{name}`"
             write = mistakes.as_loop(list(call.arguments)) if name == "range" else instead(call)

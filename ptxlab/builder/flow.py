@@ -6,7 +6,6 @@ of its list. The lists become labels and branches once, in the printer.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
@@ -45,8 +44,8 @@ def check_loop(turns: list[tuple[Waits, int, int]]) -> None:
 class Flow(Memory):
     """The control-flow half of the builder."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, arch: str) -> None:
+        super().__init__(arch)
         self._ifs = 0
         self._loops: list[Loop] = []
         self._turns: list[list[tuple[Waits, int, int]]] = []  # how far they were when each loop began
@@ -55,7 +54,7 @@ class Flow(Memory):
 
     def if_(self, condition: Register[pred]) -> Block[None]:
         """`with k.if_(p):` the body runs in the threads where `p` holds; the others branch around it."""
-        site = self.source.here(sys._getframe(1))
+        site = self._here
         self._predicate(condition, "if_", site)
         node = If(condition, self._new_if(), site)
 
@@ -71,7 +70,7 @@ class Flow(Memory):
 
     def else_(self) -> Block[None]:
         """`with k.else_():` directly after a `with k.if_(p):`."""
-        site = self.source.here(sys._getframe(1))
+        site = self._here
         node = self.scope.nodes[-1] if self.scope.nodes else None
         if not isinstance(node, If) or node.other is not None:
             why = (
@@ -115,7 +114,7 @@ class Flow(Memory):
         step
             A negative one is a number, with a signed type.
         """
-        site = self.source.here(sys._getframe(1))
+        site = self._here
         if unknown:
             raise mistakes.error(
                 site,
@@ -156,14 +155,12 @@ class Flow(Memory):
                 f"counting down needs a signed type, this loop counts in {kind.ptx}: below 0 it would wrap around",
                 "k.loop(k.cvt(s32, stop), start=..., step=-1)",
             )
-        made: list[Loop] = []
         index: list[Any] = []
 
         def enter() -> Scope:
             i = self._emit(f"mov.{kind.ptx}", start, result=kind, site=site)
             node = self._new_loop(i.label, site)
             i.scope = node.body
-            made.append(node)
             index.append(i)
             with Inside(self, node.head):
                 node.test = self._emit(
@@ -182,7 +179,7 @@ class Flow(Memory):
 
     def while_(self, condition: Callable[[], pred]) -> Block[None]:
         """`with k.while_(lambda: lo < hi):` computes the condition before every round and leaves when it is false."""
-        site = self.source.here(sys._getframe(1))
+        site = self._here
         if not callable(condition):
             text = site.text[len("k.while_(") : -1] if site.text.startswith("k.while_(") else "condition"
             raise mistakes.error(
@@ -202,15 +199,12 @@ class Flow(Memory):
                 node.test = test
             return node.body
 
-        def leave() -> None:
-            self._leave_loop()
-
-        return Block(self, "while_", enter, site, leave)
+        return Block(self, "while_", enter, site, self._leave_loop)
 
     def wait_for_phase(self, mbarrier: Ptr[Any], phase: Any, site: Site | None = None) -> None:
         """Waits until the phase of an mbarrier with this parity (0 or 1) is over: `mbarrier.try_wait` in a loop."""
         if site is None:
-            site = self.source.here(sys._getframe(1))
+            site = self._here
         self._unguarded(
             site, "a wait inside `with k.guard(...)`: a guard applies to single instructions", "with k.if_(p):"
         )
@@ -231,11 +225,11 @@ class Flow(Memory):
 
     def break_if(self, condition: Register[pred]) -> None:
         """Leaves the innermost loop where `condition` holds."""
-        self._jump("end", condition, "break_if", self.source.here(sys._getframe(1)))
+        self._jump("end", condition, "break_if", self._here)
 
     def continue_if(self, condition: Register[pred]) -> None:
         """Goes on with the next round of the innermost loop where `condition` holds."""
-        self._jump("next", condition, "continue_if", self.source.here(sys._getframe(1)))
+        self._jump("next", condition, "continue_if", self._here)
 
     def _jump(self, where: str, condition: Any, name: str, site: Site) -> None:
         self._predicate(condition, name, site)
@@ -251,7 +245,7 @@ class Flow(Memory):
 
         What the body computes is undefined in the threads where `p` does not hold: use it inside, or select.
         """
-        site = self.source.here(sys._getframe(1))
+        site = self._here
         self._predicate(condition, "guard", site)
         self._unguarded(site, "an instruction has one guard; combine the two", "with k.guard(a & b):")
         scope = self.scope
@@ -267,7 +261,7 @@ class Flow(Memory):
 
     def return_if(self, condition: Register[pred]) -> None:
         """`@p ret;`: the threads where `condition` holds are done."""
-        site = self.source.here(sys._getframe(1))
+        site = self._here
         self._predicate(condition, "return_if", site)
         self._unguarded(
             site, "k.return_if inside `with k.guard(...)`: an instruction has one guard", "k.return_if(a & b)"

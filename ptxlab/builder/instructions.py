@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import keyword
 import re
-import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -45,7 +44,7 @@ class Instructions(Flow):
             A list for a vector, None where there is no result.
         """
         if len(opcode.split()) > 1:
-            site = self.source.here(sys._getframe(1))
+            site = self._here
             word, rest = opcode.rstrip("; ").split(None, 1)
             raise mistakes.error(
                 site, "k.op takes the opcode and its operands as separate arguments", f'k.op("{word}", {rest})'
@@ -55,7 +54,7 @@ class Instructions(Flow):
     def _invoke(self, name: str, operands: tuple[Any, ...], modifiers: dict[str, Any], site: Site | None = None) -> Any:
         """What every generated method does: finds the form that the operands and modifiers mean, and emits it."""
         if site is None:
-            site = self.source.here(sys._getframe(1))
+            site = self._here
         into, both = modifiers.pop("into", None), modifiers.pop("both", False)
         result = modifiers.pop("result", None)
         word = next((o for o in operands if isinstance(o, str) and any(o in e.words for e in TABLE[name])), None)

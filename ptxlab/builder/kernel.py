@@ -167,8 +167,6 @@ class KernelFunction(HasVariables):
             k.parameters.append(Param(p.name, kind))
             arguments[p.name] = _loaded(k, k.parameters[-1], site)
         for more, kind in (extra or {}).items():
-            if not IDENTIFIER.match(more) or more in (PARAMETER, *(p.name for p in k.parameters)):
-                raise mistakes.error(at, f"`{more}` cannot be the name of one more parameter", f"{more}s")
             k.parameters.append(Param(more, kind))
             k.extra[more] = _loaded(k, k.parameters[-1], at)
         if python:
@@ -208,7 +206,6 @@ class KernelFunction(HasVariables):
                 )
             k.parameters[-1] = Param(PARAMETER, PointerType(k._probe_type))
         k._emit("ret", site=Site(at.span))
-        _check_target(k)
         with resting():
             ptx, spans = text(k, loc=self.loc if loc is None else loc)
         k.source.frame = None
@@ -409,30 +406,6 @@ def _loaded(k: Builder, p: Param, site: Site) -> Any:
 def _concrete(annotation: Any, given: Mapping[str, type[Any]]) -> Any:
     """A type variable as the type that `types=` gives it."""
     return given.get(annotation.__name__, annotation) if isinstance(annotation, typing.TypeVar) else annotation
-
-
-def _check_target(k: Builder) -> None:
-    for p in k.plans:
-        if p.form.op.sm > k.target.number:
-            node = _first_use(k.body.nodes, p.opcode)
-            raise mistakes.error(
-                node,
-                f"{p.opcode} needs sm_{p.form.op.sm} or later; this kernel is built for {k.arch}",
-                f'@kernel(arch="sm_{p.form.op.sm}")',
-            )
-
-
-def _first_use(nodes: list[Any], opcode: str) -> Site | None:
-    for node in nodes:
-        if getattr(node, "opcode", None) == opcode:
-            site: Site | None = node.site
-            return site
-        for inner in ("head", "then", "other", "body", "step"):
-            body = getattr(node, inner, None)
-            found = _first_use(body.nodes, opcode) if body is not None else None
-            if found is not None:
-                return found
-    return None
 
 
 def _ascii(name: str) -> str:

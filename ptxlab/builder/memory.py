@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
@@ -12,7 +11,7 @@ from typing import Any, TypeVar, overload
 from ptxlab.builder import mistakes
 from ptxlab.builder.arithmetic import Arithmetic
 from ptxlab.builder.immediates import half_bits, immediate
-from ptxlab.builder.pointer import Index, Pointing, Ptr, Shared, VarPtr
+from ptxlab.builder.pointer import Index, Ptr, Shared, VarPtr
 from ptxlab.builder.registers import IN_REGISTER, Register, u32, u64
 from ptxlab.builder.source import Site
 from ptxlab.builder.suggestions import address_of
@@ -31,11 +30,11 @@ class Array:
     align: int
 
 
-class Memory(Arithmetic, Pointing):
+class Memory(Arithmetic):
     """The memory half of the builder."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, arch: str) -> None:
+        super().__init__(arch)
         self.arrays: list[Array] = []
 
     # -- loads and stores
@@ -59,7 +58,7 @@ class Memory(Arithmetic, Pointing):
         **modifiers
             Of `ld`.
         """
-        site = self.source.here(sys._getframe(1))
+        site = self._here
         self._vector(pointer, count, vector, site)
         cls = self._loaded(pointer, site)
         opcode = self._opcode("ld", pointer, vector, modifiers, site)
@@ -97,7 +96,7 @@ class Memory(Arithmetic, Pointing):
         **modifiers
             Of `st`.
         """
-        site = self.source.here(sys._getframe(1))
+        site = self._here
         many = values if isinstance(values, Sequence) else [values]
         self._vector(pointer, len(many), vector, site)
         opcode = self._opcode("st", pointer, vector, modifiers, site)
@@ -107,13 +106,13 @@ class Memory(Arithmetic, Pointing):
             self._emit(opcode, at, group[0] if vector == 1 else group, site=site)
 
     def _element(self, pointer: Ptr[Any], index: Index | tuple[Index, ...]) -> Any:
-        site = self.source.here(sys._getframe(2))
+        site = self._here
         cls = self._loaded(pointer, site)
         at = self._at(pointer, index, site)
         return self._emit(self._opcode("ld", pointer, 1, {}, site), at, result=cls, site=site)
 
     def _set_element(self, pointer: Ptr[Any], index: Index | tuple[Index, ...], value: Any) -> None:
-        site = self.source.here(sys._getframe(2))
+        site = self._here
         stored = self._stored(pointer, value, site)
         at = self._at(pointer, index, site)
         self._emit(self._opcode("st", pointer, 1, {}, site), at, stored, site=site)
@@ -182,7 +181,7 @@ class Memory(Arithmetic, Pointing):
     # -- addresses
     def _moved(self, pointer: Ptr[Any], index: Index, stride: int, shape: tuple[int, ...] | None = None) -> Any:
         """The pointer `index` steps of `stride` bytes on: free for a number, one `mad` for a register."""
-        return self._step(pointer, index, stride, self.source.here(sys._getframe(2)), shape)
+        return self._step(pointer, index, stride, self._here, shape)
 
     def _step(
         self,
@@ -270,7 +269,7 @@ class Memory(Arithmetic, Pointing):
         return VarPtr(self, made, pointer.element, 0, pointer.space, pointer.shape)
 
     def _advance(self, pointer: VarPtr[Any], index: Index) -> None:
-        site = self.source.here(sys._getframe(2))
+        site = self._here
         base = pointer.base
         if isinstance(index, Register):
             self._step(pointer, index, pointer.size, site, into=base)
@@ -308,7 +307,7 @@ class Memory(Arithmetic, Pointing):
         align
             In bytes.
         """
-        site = self.source.here(sys._getframe(1))
+        site = self._here
         if isinstance(element, int | tuple):
             raise mistakes.error(site, "k.shared takes the type first, then the count", f"k.shared(f32, {element})")
         shape = count if isinstance(count, tuple) else (count,)
@@ -336,7 +335,7 @@ class Memory(Arithmetic, Pointing):
         align
             In bytes.
         """
-        site = self.source.here(sys._getframe(1))
+        site = self._here
         return self._array(element, "b8", 0, align, (), site)
 
     def _array(

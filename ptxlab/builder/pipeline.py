@@ -23,7 +23,6 @@ that has ended already, and passes at once: that is caught here, when the kernel
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from ptxlab.builder import mistakes
@@ -56,11 +55,11 @@ class Pipeline:
 
     def producer(self) -> Producer:
         """The place of the role that fills the stages; it starts with all of them empty."""
-        return Producer(self, 1, self.k.source.here(sys._getframe(1)))
+        return Producer(self, 1, self.k._here)
 
     def consumer(self) -> Consumer:
         """The place of a role that empties the stages."""
-        return Consumer(self, 0, self.k.source.here(sys._getframe(1)))
+        return Consumer(self, 0, self.k._here)
 
 
 class Turn(Waits):
@@ -85,7 +84,7 @@ class Turn(Waits):
     def next(self) -> None:
         """The next stage; after the last one comes the first, and its next phase."""
         k, stages = self.k, self.pipeline.stages
-        site = k.source.here(sys._getframe(1))
+        site = k._here
         if self.waited is None:
             raise mistakes.error(site, "this turn has not waited for its stage yet", "turn.wait()")
         self._before_next(site)
@@ -128,7 +127,7 @@ class Producer(Turn):
 
     def wait(self) -> None:
         """Waits until the stage is empty. The first time round it is: the wait names the phase before the first one."""
-        site = self.k.source.here(sys._getframe(1))
+        site = self.k._here
         if self.pipeline.empty is None:
             raise mistakes.error(site, "nobody releases a stage of this pipeline", "k.pipeline(stages, arrivals=...)")
         self._wait(self.pipeline.empty + self.stage, site)
@@ -155,7 +154,7 @@ class Consumer(Turn):
 
     def wait(self) -> None:
         """Waits until the stage is full: all bytes are in shared memory, and this thread sees them."""
-        self._wait(self.full, self.k.source.here(sys._getframe(1)))
+        self._wait(self.full, self.k._here)
 
     def release(self) -> None:
         """Arrives at the stage's `empty`: the threads that get here have finished with the tile."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from ptxlab.builder.registers import Register
-from ptxlab.errors import BuildError
+
+if TYPE_CHECKING:  # it is written in terms of pointers
+    from ptxlab.builder.memory import Memory
 
 T = TypeVar("T")
 U = TypeVar("U", bound=Register[Any])
@@ -30,18 +32,6 @@ class Coordinates:
 
     base: Register[Any]
     elements: tuple[Register[Any], ...]
-
-
-class Pointing(Protocol):
-    """What pointers ask of the builder that made them, which is written in terms of pointers."""
-
-    def _shown(self, r: Register[Any]) -> str: ...
-    def _moved(self, pointer: Ptr[Any], index: Index, stride: int, shape: tuple[int, ...] | None = None) -> Any: ...
-    def _element(self, pointer: Ptr[Any], index: Index | tuple[Index, ...]) -> Any: ...
-    def _set_element(self, pointer: Ptr[Any], index: Index | tuple[Index, ...], value: Any) -> None: ...
-    def _advance(self, pointer: VarPtr[Any], index: Index) -> None: ...
-    def _set_pointer(self, pointer: VarPtr[Any], other: Ptr[Any]) -> None: ...
-    def _pointer_error(self, pointer: Ptr[Any], what: str, write: str) -> BuildError: ...
 
 
 class Ptr(Generic[T]):
@@ -74,7 +64,7 @@ class Ptr(Generic[T]):
 
     def __init__(
         self,
-        k: Pointing,
+        k: Memory,
         base: Register[Any],
         element: type[Any],
         offset: int = 0,
@@ -172,11 +162,7 @@ class Ptr(Generic[T]):
         to: Ptr[T] = self.k._moved(self, index, width * self.size, self.shape[1:])
         return to
 
-    @overload
-    def cast(self, element: type[U]) -> Ptr[U]: ...
-    @overload
-    def cast(self, element: type[Any]) -> Ptr[Any]: ...
-    def cast(self, element: type[Any]) -> Ptr[Any]:
+    def cast(self, element: type[U]) -> Ptr[U]:
         """The same address, pointing to elements of another type.
 
         Parameters

@@ -7,22 +7,18 @@ its arguments and emits nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ptxlab.builder import mistakes
+from ptxlab.builder.instructions import Instructions
 from ptxlab.builder.pointer import Ptr
 from ptxlab.builder.registers import Register, f32, f64, u32, u64
-
-if TYPE_CHECKING:
-    from ptxlab.builder.instructions import Instructions as Base
-else:
-    Base = object
 
 LN2 = 0.6931471805599453
 PARAMETER = "probe"
 
 
-class Probes(Base):
+class Probes(Instructions):
     """The probe half of the builder."""
 
     probes: bool

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar
 
 from ptxlab.builder.source import Site
-from ptxlab.errors import BuildError
+
+if TYPE_CHECKING:  # it is written in terms of registers
+    from ptxlab.builder.arithmetic import Arithmetic
 
 T = TypeVar("T")
 N = TypeVar("N", int, float)
@@ -26,24 +28,6 @@ class Scope:
     what: str = "kernel"
     nodes: list[Any] = field(default_factory=list)
     open: bool = True
-
-
-class Operations(Protocol):
-    """What registers ask of the builder that made them, which is written in terms of registers."""
-
-    def _name_of(self, r: Register[Any]) -> str: ...
-    def _shown(self, r: Register[Any]) -> str: ...
-    def _binary(self, op: str, r: Register[Any], other: object, reflected: bool = False) -> Any: ...
-    def _unary(self, op: str, r: Register[T], sign: str = "") -> T: ...
-    def _assign(self, var: Var[T], value: Any) -> None: ...
-    def _update(self, op: str, var: Var[T], other: object) -> Var[T]: ...
-    def _no_truth(self, r: Register[Any]) -> BuildError: ...
-    def _no_number(self, r: Register[Any], what: str) -> BuildError: ...
-    def _no_power(self, r: Register[Any]) -> BuildError: ...
-    def _no_attribute(self, r: Register[Any], name: str) -> BuildError: ...
-    def _no_iteration(self, r: Register[Any]) -> BuildError: ...
-    def _no_element(self, r: Register[Any]) -> BuildError: ...
-    def _not_a_variable(self, r: Register[Any], op: str) -> BuildError: ...
 
 
 def _operator(op: str, number: type[N]) -> Callable[[Register[T], Register[T] | N], T]:
@@ -116,7 +100,7 @@ class Register(Generic[T], metaclass=TypeMeta):
     prefix: ClassVar[str] = ""  # of fallback names
     kind: ClassVar[str] = ""  # "float", "signed", "unsigned", "bits", "packed", "pred"
 
-    k: Operations
+    k: Arithmetic
     type: type[Any]
     hint: str | None  # the name asked for
     label: str  # the name in the PTX, once it has one
