@@ -119,9 +119,7 @@ def trace(
     places = [Number(tracer, tracer.node(name, (), "whole")) for name in PLACES]
     given: dict[str, Any] = {}
     for p in parameters:
-        number = Number(tracer, tracer.node("number", (), "whole" if p.kind == "truth" else p.kind, p.name))
-        number = tracer.binary("!=", number, 0) if p.kind == "truth" else number
-        given[p.name] = Table(tracer, p) if p.ndim else number
+        given[p.name] = Table(tracer, p) if p.ndim else tracer.given("number", (), p.kind, p.name)
 
     def root(function: Callable[..., Any] | None, kind: str, *first: Number) -> Node | None:
         if function is None:
@@ -178,6 +176,11 @@ class Tracer:
             self.made.append(self.known[own])
         return self.known[own]
 
+    def given(self, op: str, args: tuple[Node, ...], kind: str, value: str) -> Number:
+        """What the call brings; kernels get a truth as a whole number."""
+        made = Number(self, self.node(op, args, "whole" if kind == "truth" else kind, value))
+        return self.binary("!=", made, 0) if kind == "truth" else made
+
     def refuse(self, what: str, write: str = "") -> NoReturn:
         """Raises the error of the line that is being evaluated."""
         raise mistakes.error(self.here(), what, write)
@@ -224,12 +227,8 @@ class Tracer:
             what, write = ("mask", "kv_idx <= q_idx") if kind == "truth" else ("score", "score")
             self.refuse(f"the function returns nothing; a {what}_mod returns a value", f"return {write}")
         node = self.operand(value)
-        if kind == "truth" and node.kind != "truth":
-            self.refuse(
-                "a mask_mod returns a boolean, whether the key is seen; this is a number", "return kv_idx <= q_idx"
-            )
-        if kind == "real" and node.kind == "truth":
-            self.refuse("a score_mod returns a number; this is a boolean", "return np.where(seen, score, -np.inf)")
+        if (kind == "truth") != (node.kind == "truth"):
+            self.refuse(*_ANSWERS[kind])
         return self.real(node) if kind == "real" else node
 
     def real(self, node: Node) -> Node:
@@ -257,46 +256,39 @@ class Tracer:
     def binary(self, op: str, left: Any, right: Any) -> Number:
         """`left op right`."""
         (a, b), kind = self.alike(self.operand(left), self.operand(right))
-        if kind == "real" and op in ("&", "|", "^"):
-            self.refuse(f"`{op}` takes booleans or whole numbers; one of these is a float", f"(x > 0) {op} (y > 0)")
-        if op in ("<<", ">>", "%", "//"):
-            if op in ("%", "//") and b.op == "const" and not b.value:
-                self.refuse("this divides by zero", f"x {op} np.maximum(n, 1)")
-            if kind == "real":
-                self.refuse(f"`{op}` is for whole numbers; one of these is a float", "np.floor(x / y)")
-            a, b, kind = self.whole(a), self.whole(b), "whole"
+        if op in ("/", "//", "%") and b.op == "const" and not b.value:
+            self.refuse("this divides by zero", "x / np.maximum(n, 1)".replace("/", op))
+        self._has(op, kind)
         if op == "/":
             return Number(self, self.quotient(self.real(a), self.real(b)))
+        if op in ("<<", ">>", "%", "//"):
+            a, b, kind = self.whole(a), self.whole(b), "whole"
         if kind == "truth":
-            if op in ("<", "<=", ">", ">="):
-                self.refuse(f"`{op}` compares numbers; these are booleans", "a & ~b")
-            if op in ("+", "-"):
-                self.refuse(f"`{op}` needs numbers; these are booleans", "a | b" if op == "+" else "a ^ b")
             if op == "==":
                 return self.unary("~", self.binary("^", left, right))
             op = {"min": "&", "max": "|", "*": "&", "!=": "^"}.get(op, op)
         return Number(self, self.node(op, (a, b), "truth" if op in _COMPARES else kind))
 
+    def _has(self, op: str, kind: str) -> None:
+        """Raises the error of an operator that there is not for a kind."""
+        if (kind, op) in _NONE:
+            what, write = _NONE[kind, op]
+            self.refuse(f"`{op}` {what}", write)
+
     def quotient(self, a: Node, b: Node) -> Node:
         """a / b: by what is the same for all scores of a head it is a product with the reciprocal, made once."""
         if b.depends & {"score", "q_idx", "kv_idx"}:
             return self.node("/", (a, b), "real")
-        if b.op == "const":
-            if not b.value:
-                self.refuse("this divides by zero", "x / np.maximum(n, 1)")
-            return self.node("*", (a, self.node("const", (), "real", 1 / b.value)), "real")
-        return self.node("*", (a, self.node("rcp", (b,), "real")), "real")
+        by = self.node("const", (), "real", 1 / b.value) if b.op == "const" else self.node("rcp", (b,), "real")
+        return self.node("*", (a, by), "real")
 
     def unary(self, op: str, value: Any) -> Number:
         """`op value`, or a function of one number."""
         a = self.operand(value)
-        if op in ("neg", "abs"):
-            a = self.whole(a)
+        self._has(op, a.kind)
+        if op in ("neg", "abs", "~"):
+            a = a if op == "~" else self.whole(a)
             return Number(self, self.node(op, (a,), a.kind))
-        if op == "~":
-            if a.kind == "real":
-                self.refuse("`~` inverts booleans or whole numbers; this one is a float", "x <= 0")
-            return Number(self, self.node("~", (a,), a.kind))
         if op in ("floor", "ceil") and a.kind != "real":
             return Number(self, a)
         return Number(self, self.node(op, (self.real(a),), "real"))
@@ -348,10 +340,19 @@ class Tracer:
             size = Number(self, self.node("number", (), "whole", f"{table.name}_{n}"))
             inside = each if isinstance(each, int) else self.binary("max", each, 0)
             flat = inside if flat is None else flat * size + inside
-        kind = "whole" if table.kind == "truth" else table.kind
-        made = Number(self, self.node("load", (self.operand(flat),), kind, table.name))
-        self.indices |= {(made.node, n, self.operand(each)): None for n, each in enumerate(indices)}
-        return self.binary("!=", made, 0) if table.kind == "truth" else made
+        made = self.given("load", (self.operand(flat),), table.kind, table.name)
+        load = made.node.args[0] if table.kind == "truth" else made.node
+        self.indices |= {(load, n, self.operand(each)): None for n, each in enumerate(indices)}
+        return made
+
+
+def _refusing(what: str, write: str) -> Callable[..., NoReturn]:
+    """A method of a symbolic number or array (`{0}`) that has none."""
+
+    def refuse(self: Any, *_: Any, **__: Any) -> NoReturn:
+        self.tracer.refuse(what.format(self), write.format(self))
+
+    return refuse
 
 
 class Number(np.lib.mixins.NDArrayOperatorsMixin):
@@ -417,23 +418,14 @@ class Number(np.lib.mixins.NDArrayOperatorsMixin):
 
     __round__ = __trunc__ = _refused
 
-    def __iter__(self) -> NoReturn:
-        self.tracer.refuse("this is one number; there is nothing to iterate over", "table[h]    # of an array")
-
-    __len__ = __iter__
-
-    def __hash__(self) -> NoReturn:
-        self.tracer.refuse(
-            f"{HAS}; a dictionary or a set needs it when the kernel is built", "table[h]    # of an array"
-        )
+    __iter__ = __len__ = _refusing("this is one number; there is nothing to iterate over", "table[h]    # of an array")
+    __hash__ = _refusing(f"{HAS}; a dictionary or a set needs it when the kernel is built", "table[h]    # of an array")
+    __getitem__ = _refusing("this is one number, not an array; a parameter of the function may be an array", "table[h]")
 
     def __format__(self, spec: str) -> str:
         if not spec:
             return repr(self)
         self.tracer.refuse(f"{HAS}; there is none to show when the kernel is built", "print(out.o)    # of the result")
-
-    def __getitem__(self, index: Any) -> NoReturn:
-        self.tracer.refuse("this is one number, not an array; a parameter of the function may be an array", "table[h]")
 
 
 class Table(np.lib.mixins.NDArrayOperatorsMixin):
@@ -463,13 +455,10 @@ class Table(np.lib.mixins.NDArrayOperatorsMixin):
     def __len__(self) -> int:
         return int(self.__getattr__("shape[0]"))
 
-    def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        self.tracer.refuse(f"`{self.name}` is an array; take an element of it", self.example)
-
-    def __setitem__(self, *_: Any) -> NoReturn:
-        self.tracer.refuse(f"`{self.name}` is only read; a function changes no array", self.example)
-
-    __array_ufunc__ = __bool__ = __iter__ = __array__
+    __array__ = __array_ufunc__ = __bool__ = __iter__ = _refusing(
+        "`{0.name}` is an array; take an element of it", "{0.example}"
+    )
+    __setitem__ = _refusing("`{0.name}` is only read; a function changes no array", "{0.example}")
 
 
 def _tanh_approx(x: Any) -> Any:
@@ -479,6 +468,24 @@ def _tanh_approx(x: Any) -> Any:
 
 
 _COMPARES = ("<", "<=", ">", ">=", "==", "!=")
+_NONE = {
+    (kind, op): (what, write.format(op))
+    for kind, ops, what, write in (
+        ("real", "& | ^", "takes booleans or whole numbers; one of these is a float", "(x > 0) {} (y > 0)"),
+        ("real", "<< >> % //", "is for whole numbers; one of these is a float", "np.floor(x / y)"),
+        ("real", "~", "inverts booleans or whole numbers; this one is a float", "x <= 0"),
+        ("truth", "< <= > >=", "compares numbers; these are booleans", "a & ~b"),
+        ("truth", "+", "needs numbers; these are booleans", "a | b"),
+        ("truth", "-", "needs numbers; these are booleans", "a ^ b"),
+    )
+    for op in ops.split()
+}
+"""What there is not: an operator for a kind, why, and the line to write."""
+_ANSWERS = {
+    "truth": ("a mask_mod returns a boolean, whether the key is seen; this is a number", "return kv_idx <= q_idx"),
+    "real": ("a score_mod returns a number; this is a boolean", "return np.where(seen, score, -np.inf)"),
+}
+"""What is said of a function that returns another kind."""
 NUMPY: dict[str, Callable[..., Any]] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divide, "//": np.floor_divide, "%": np.remainder,
     "&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor, "<<": np.left_shift, ">>": np.right_shift,
