@@ -27,8 +27,7 @@ class Arithmetic(Emitter):
             self._usable(value)
             if value.type is not var.type:
                 write = self._converted(var.type, value)
-                raise mistakes.error(
-                    site,
+                raise self._error(
                     f"{self._shown(var)} is {var.type.ptx}, {self._shown(value)} is {value.type.ptx}",
                     f"{self._python(var)}.set({write})" if write else "",
                 )
@@ -88,9 +87,9 @@ class Arithmetic(Emitter):
             self._usable(r)
             counts = other.type.bits == 32 and other.type.kind in ("signed", "unsigned", "bits")
             if not counts if op in ("<<", ">>") else other.type is not r.type:
-                raise operators.mixed(self, op, r, other, site, fixed=into is not None)
+                raise operators.mixed(self, op, r, other, fixed=into is not None)
         elif not isinstance(other, int | float) and not hasattr(other, "__float__"):
-            raise operators.mixed(self, op, r, other, site)
+            raise operators.mixed(self, op, r, other)
         elif op in ("&", "|", "^") and isinstance(other, int):
             other = operators.mask(other, r.type)
         cls = None if into is not None else pred if op in operators.COMPARISONS else r.type
@@ -120,8 +119,7 @@ class Arithmetic(Emitter):
             return
         other = (aliases or others)[0]
         write = f"{other} = k.copy({site.owner or var.hint or 'variable'})"
-        raise mistakes.error(
-            site,
+        raise self._error(
             f"`{other}` is bound to the same variable {self._shown(var)}, so it would read the new value "
             f"after this {how}; keep the old value in a register of its own",
             write,
@@ -146,7 +144,7 @@ class Arithmetic(Emitter):
         )
 
     def _no_power(self, r: Register[Any]) -> BuildError:
-        return mistakes.error(self._here, "`**` has no instruction; multiply", f"{self._python(r)} * {self._python(r)}")
+        return self._error("`**` has no instruction; multiply", f"{self._python(r)} * {self._python(r)}")
 
     def _no_attribute(self, r: Register[Any], name: str) -> BuildError:
         site = self._here
@@ -181,6 +179,6 @@ class Arithmetic(Emitter):
         write = f"{name} = k.var({r.type.ptx}, ...)"
         if name.endswith("]"):  # an element of memory
             write = f"{name} = {name} {op[:-1]} {site.text.partition(op)[2].strip() or '...'}"
-        return mistakes.error(
-            site, f"{self._shown(r)} is a value, not a variable; `{op}` would only rebind the Python name", write
+        return self._error(
+            f"{self._shown(r)} is a value, not a variable; `{op}` would only rebind the Python name", write
         )

@@ -89,10 +89,10 @@ class Builder(Probes):
         """A variable of a type with its initial value: one `mov`, or none when `value` is a result without a name."""
         site = self._here
         if not (isinstance(type, type_) and issubclass(type, Register) and type.bits):
-            raise mistakes.error(site, f"k.var needs a type and a value, found {type!r}", "k.var(f32, 0.0)")
+            raise self._error(f"k.var needs a type and a value, found {type!r}", "k.var(f32, 0.0)")
         if type.bits == 8:
             what = f"a register has at least 16 bits; {type.ptx} lives in memory only"
-            raise mistakes.error(site, what, "k.var(u32, ...)")
+            raise self._error(what, "k.var(u32, ...)")
         names, numbered, _ = self.source.names(self._frame, site)
         var: Var[T] = self._register(type, names if isinstance(names, str) else None, site, Var, numbered)
         self._first(type, var, value, site)
@@ -116,7 +116,7 @@ class Builder(Probes):
         site = self._here
         values = value if isinstance(value, Sequence) else [value] * count
         if len(values) != count:
-            raise mistakes.error(site, f"{count} variables take {count} initial values, found {len(values)}")
+            raise self._error(f"{count} variables take {count} initial values, found {len(values)}")
         names, _, _ = self.source.names(self._frame, site)
         out: list[Var[T]] = self._family(type, count, names, site, Var)
         for var, first in zip(out, values, strict=True):
@@ -129,17 +129,16 @@ class Builder(Probes):
             self._usable(value)
             if value.type is not type:
                 write = self._converted(type, value)
-                raise mistakes.error(
-                    site,
+                raise self._error(
                     f"the variable is {type.ptx}, {self._shown(value)} is {value.type.ptx}",
                     f"k.var({type.ptx}, {write})" if write else "",
                 )
             if self._retarget(value, var):
                 return
         elif isinstance(value, Ptr):
-            raise mistakes.error(site, "this value is a pointer; k.var_ptr makes a variable of it", "k.var_ptr(p)")
+            raise self._error("this value is a pointer; k.var_ptr makes a variable of it", "k.var_ptr(p)")
         elif not hasattr(value, "__float__"):
-            raise mistakes.error(site, f"a variable begins with a register or a number, found {value!r}")
+            raise self._error(f"a variable begins with a register or a number, found {value!r}")
         elif type.ptx in ("f16", "bf16"):
             value = half_bits(float(value), type.ptx, site)
         self._emit(self._mov(type), value, into=var, site=site)
@@ -147,7 +146,7 @@ class Builder(Probes):
     def copy(self, value: Register[T]) -> T:
         """Copies the value to a new register: one `mov`. `old = row_max` copies nothing: both are the variable."""
         if not isinstance(value, Register):
-            raise mistakes.error(self._here, f"k.copy needs a register, found {value!r}")
+            raise self._error(f"k.copy needs a register, found {value!r}")
         copied: T = self._emit(self._mov(value.type), value, result=value.type)
         return copied
 
@@ -160,7 +159,7 @@ class Builder(Probes):
         site = self._here
         cls = self._type(type, site) if type is not None else getattr(value, "type", None)
         if cls is None:
-            raise mistakes.error(site, "k.mov of a number needs its type", f"k.mov({value!r}, f32)")
+            raise self._error("k.mov of a number needs its type", f"k.mov({value!r}, f32)")
         if not isinstance(value, Register) and cls.ptx in ("f16", "bf16"):
             value = half_bits(float(value), cls.ptx, site)
         return self._emit(self._mov(cls), value, result=cls, site=site)
@@ -195,18 +194,16 @@ class Builder(Probes):
         site = self._here
         if isinstance(type, Register):
             given = ", ".join(reversed(call_at(site).arguments))
-            raise mistakes.error(site, "k.cvt takes the type first, then the value", f"k.cvt({given})")
+            raise self._error("k.cvt takes the type first, then the value", f"k.cvt({given})")
         cls = self._type(type, site)
         if not isinstance(value, Register):
-            raise mistakes.error(
-                site,
+            raise self._error(
                 f"k.cvt converts registers, found {value!r}; a number can be written in the type",
                 f"k.mov({value!r}, {cls.ptx})",
             )
         source = value.type
         if "pred" in (cls.ptx, source.ptx):
-            raise mistakes.error(
-                site,
+            raise self._error(
                 "a predicate is not a number",
                 f"k.select({self._python(value)}, 1, 0, type=u32)"
                 if source.ptx == "pred"
@@ -232,7 +229,7 @@ class Builder(Probes):
         cls = self._type(type, site)
         if not isinstance(value, Register) or value.type.bits != cls.bits or cls.ptx == "pred":
             found = f"{self._shown(value)} is {value.type.ptx}" if isinstance(value, Register) else f"found {value!r}"
-            raise mistakes.error(site, f"k.bitcast to {cls.ptx} needs a register of {cls.bits} bits, {found}")
+            raise self._error(f"k.bitcast to {cls.ptx} needs a register of {cls.bits} bits, {found}")
         cast: U = self._emit(f"mov.b{cls.bits}", value, result=cls, site=site)
         return cast
 
@@ -243,9 +240,7 @@ class Builder(Probes):
         pairs = {"f16": f16x2, "bf16": bf16x2}
         default = pairs[first] if first in pairs and len(parts) == 2 else TYPES.get(f"b{bits}")
         if default is None or bits not in (32, 64) or len(parts) not in (2, 4):
-            raise mistakes.error(
-                self._here, f"k.pack needs 2 or 4 registers that fill 32 or 64 bits, found {len(parts)} with {bits}"
-            )
+            raise self._error(f"k.pack needs 2 or 4 registers that fill 32 or 64 bits, found {len(parts)} with {bits}")
         return self._emit(f"mov.b{bits}", parts, result=type or default)
 
     def unpack(self, value: Register[Any], type: type[U]) -> list[U]:
@@ -254,7 +249,7 @@ class Builder(Probes):
         cls = self._type(type, site)
         count = value.type.bits // max(cls.bits, 1)
         if count not in (2, 4) or cls.bits < 16:
-            raise mistakes.error(site, f"{self._shown(value)} is {value.type.ptx}; it has no pieces of type {cls.ptx}")
+            raise self._error(f"{self._shown(value)} is {value.type.ptx}; it has no pieces of type {cls.ptx}")
         names, _, _ = self.source.names(self._frame, site)
         out: list[U] = self._family(cls, count, names, site)
         self._emit(f"mov.b{value.type.bits}", value, into=out, site=site)
@@ -270,14 +265,10 @@ class Builder(Probes):
         """`a` where `condition` holds, else `b`: one `selp`. `type=` when both are numbers."""
         cls = type or next((v.type for v in (a, b) if isinstance(v, Register)), None)
         if cls is None:
-            raise mistakes.error(self._here, "k.select of two numbers needs their type", "k.select(p, 1, 0, type=u32)")
+            raise self._error("k.select of two numbers needs their type", "k.select(p, 1, 0, type=u32)")
         for v in (a, b):
             if isinstance(v, Register) and v.type is not cls:
-                raise mistakes.error(
-                    self._here,
-                    f"k.select gives one type, found {cls.ptx} and {v.type.ptx}",
-                    self._converted(cls, v),
-                )
+                raise self._error(f"k.select gives one type, found {cls.ptx} and {v.type.ptx}", self._converted(cls, v))
         word = f"b{cls.bits}" if cls.bits == 16 or cls.kind == "packed" else cls.ptx
         return self._emit(f"selp.{word}", a, b, condition, result=cls)
 
@@ -333,8 +324,7 @@ class Builder(Probes):
             How many threads arrive, by default all of the block.
         """
         if threads is None and self.roles.inside:
-            raise mistakes.error(
-                self._here,
+            raise self._error(
                 "this barrier waits for all threads of the block, and only some of its warpgroups reach it",
                 "k.barrier(1, 128)",
             )

@@ -88,6 +88,10 @@ class Emitter:
         """The user's expression that is being evaluated."""
         return self.source.here(sys._getframe(1))
 
+    def _error(self, what: str, write: str = "") -> BuildError:
+        """The error of that expression."""
+        return mistakes.error(self._here, what, write)
+
     # -- the emission point
     def _emit(
         self,

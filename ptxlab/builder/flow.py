@@ -55,7 +55,7 @@ class Flow(Memory):
     def if_(self, condition: Register[pred]) -> Block[None]:
         """`with k.if_(p):` the body runs in the threads where `p` holds; the others branch around it."""
         site = self._here
-        self._predicate(condition, "if_", site)
+        self._predicate(condition, "if_")
         node = If(condition, self._new_if(), site)
 
         def enter() -> Scope:
@@ -82,8 +82,7 @@ class Flow(Memory):
                     else "there is no `if_` in this body"
                 )
             )
-            raise mistakes.error(
-                site,
+            raise self._error(
                 f"k.else_() must follow its `with k.if_(...)` directly; {why}",
                 "with k.if_(p):\n    ...\nwith k.else_():\n    ...",
             )
@@ -116,8 +115,7 @@ class Flow(Memory):
         """
         site = self._here
         if unknown:
-            raise mistakes.error(
-                site,
+            raise self._error(
                 "k.loop takes one argument without a name: where the loop stops",
                 mistakes.as_loop(list(call_at(site).arguments) or ["start", "stop", "step"][: 1 + len(unknown)]),
             )
@@ -126,16 +124,13 @@ class Flow(Memory):
             if isinstance(value, Register):
                 self._usable(value)
                 if value.type.kind not in ("signed", "unsigned") or value.type.bits < 32:
-                    raise mistakes.error(
-                        site,
+                    raise self._error(
                         f"a loop counts integers, {what} {self._shown(value)} is {value.type.ptx}",
                         self._converted(u32, value),
                     )
                 if cls is not None and value.type is not cls:
-                    raise mistakes.error(
-                        site,
-                        f"a loop counts in one type, found {cls.ptx} and {value.type.ptx}",
-                        self._converted(cls, value),
+                    raise self._error(
+                        f"a loop counts in one type, found {cls.ptx} and {value.type.ptx}", self._converted(cls, value)
                     )
                 cls = value.type
             elif not hasattr(value, "__index__"):
@@ -144,14 +139,13 @@ class Flow(Memory):
                     within = (value.start, value.stop, value.step)
                 parts = [self._python(v) if isinstance(v, Register) else repr(v) for v in within]
                 write = mistakes.as_loop(parts) if parts else ""
-                raise mistakes.error(site, f"a loop counts integers, {what} is {value!r}", write)
+                raise self._error(f"a loop counts integers, {what} is {value!r}", write)
         kind: type[Any] = cls or u32
         if not isinstance(step, Register) and step == 0:
-            raise mistakes.error(site, "a loop with step 0 never ends")
+            raise self._error("a loop with step 0 never ends")
         down = not isinstance(step, Register) and step < 0
         if down and kind.kind != "signed":
-            raise mistakes.error(
-                site,
+            raise self._error(
                 f"counting down needs a signed type, this loop counts in {kind.ptx}: below 0 it would wrap around",
                 "k.loop(k.cvt(s32, stop), start=..., step=-1)",
             )
@@ -182,8 +176,7 @@ class Flow(Memory):
         site = self._here
         if not callable(condition):
             text = site.text[len("k.while_(") : -1] if site.text.startswith("k.while_(") else "condition"
-            raise mistakes.error(
-                site,
+            raise self._error(
                 "a while loop computes its condition before every round, so it takes a function",
                 f"with k.while_(lambda: {text}):",
             )
@@ -195,7 +188,7 @@ class Flow(Memory):
             self._enter_loop(node)
             with Inside(self, node.head):
                 test = condition()
-                self._predicate(test, "while_", site)
+                self._predicate(test, "while_")
                 node.test = test
             return node.body
 
@@ -205,9 +198,7 @@ class Flow(Memory):
         """Waits until the phase of an mbarrier with this parity (0 or 1) is over: `mbarrier.try_wait` in a loop."""
         if site is None:
             site = self._here
-        self._unguarded(
-            site, "a wait inside `with k.guard(...)`: a guard applies to single instructions", "with k.if_(p):"
-        )
+        self._unguarded("a wait inside `with k.guard(...)`: a guard applies to single instructions", "with k.if_(p):")
         node = self._new_loop("", site)
         self.scope.nodes.append(node)
         with Inside(self, node.head):
@@ -232,10 +223,10 @@ class Flow(Memory):
         self._jump("next", condition, "continue_if", self._here)
 
     def _jump(self, where: str, condition: Any, name: str, site: Site) -> None:
-        self._predicate(condition, name, site)
+        self._predicate(condition, name)
         if not self._loops:
-            raise mistakes.error(site, f"k.{name} is not inside a loop", "with k.loop(n) as j:")
-        self._unguarded(site, f"k.{name} inside `with k.guard(...)`: an instruction has one guard", f"k.{name}(a & b)")
+            raise self._error(f"k.{name} is not inside a loop", "with k.loop(n) as j:")
+        self._unguarded(f"k.{name} inside `with k.guard(...)`: an instruction has one guard", f"k.{name}(a & b)")
         node = self._loops[-1]
         node.continued |= where == "next"
         self.scope.nodes.append(Jump(node, where, condition, site))
@@ -246,8 +237,8 @@ class Flow(Memory):
         What the body computes is undefined in the threads where `p` does not hold: use it inside, or select.
         """
         site = self._here
-        self._predicate(condition, "guard", site)
-        self._unguarded(site, "an instruction has one guard; combine the two", "with k.guard(a & b):")
+        self._predicate(condition, "guard")
+        self._unguarded("an instruction has one guard; combine the two", "with k.guard(a & b):")
         scope = self.scope
 
         def enter() -> Scope:
@@ -262,19 +253,17 @@ class Flow(Memory):
     def return_if(self, condition: Register[pred]) -> None:
         """`@p ret;`: the threads where `condition` holds are done."""
         site = self._here
-        self._predicate(condition, "return_if", site)
-        self._unguarded(
-            site, "k.return_if inside `with k.guard(...)`: an instruction has one guard", "k.return_if(a & b)"
-        )
+        self._predicate(condition, "return_if")
+        self._unguarded("k.return_if inside `with k.guard(...)`: an instruction has one guard", "k.return_if(a & b)")
         self.guarded = condition
         try:
             self._emit("ret", site=site)
         finally:
             self.guarded = None
 
-    def _unguarded(self, site: Site, what: str, write: str) -> None:
+    def _unguarded(self, what: str, write: str) -> None:
         if self.guarded is not None:
-            raise mistakes.error(site, what, write)
+            raise self._error(what, write)
 
     def _new_loop(self, index: str, site: Site) -> Loop:
         name, n = index or "1", 1
@@ -284,20 +273,18 @@ class Flow(Memory):
         self._labels.add(name)
         return Loop(name, site, Scope("loop"), Scope("loop"), Scope("loop"))
 
-    def _predicate(self, condition: Any, name: str, site: Site) -> None:
+    def _predicate(self, condition: Any, name: str) -> None:
         if isinstance(condition, bool):
-            raise mistakes.error(
-                site,
+            raise self._error(
                 f"k.{name} got {condition}, which Python knows when the kernel is built; a plain "
                 "`if` chooses what is emitted",
                 "if ...:",
             )
         if not isinstance(condition, Register):
-            raise mistakes.error(site, f"k.{name} needs a predicate, found {condition!r}", f"k.{name}(x < y)")
+            raise self._error(f"k.{name} needs a predicate, found {condition!r}", f"k.{name}(x < y)")
         self._usable(condition)
         if condition.type.kind != "pred":
-            raise mistakes.error(
-                site,
+            raise self._error(
                 f"k.{name} needs a predicate, {self._shown(condition)} is {condition.type.ptx}",
                 f"k.{name}({self._python(condition)} != 0)",
             )

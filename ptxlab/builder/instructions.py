@@ -44,11 +44,8 @@ class Instructions(Flow):
             A list for a vector, None where there is no result.
         """
         if len(opcode.split()) > 1:
-            site = self._here
             word, rest = opcode.rstrip("; ").split(None, 1)
-            raise mistakes.error(
-                site, "k.op takes the opcode and its operands as separate arguments", f'k.op("{word}", {rest})'
-            )
+            raise self._error("k.op takes the opcode and its operands as separate arguments", f'k.op("{word}", {rest})')
         return self._emit(opcode, *operands, into=into, both=both)
 
     def _invoke(self, name: str, operands: tuple[Any, ...], modifiers: dict[str, Any], site: Site | None = None) -> Any:
@@ -60,7 +57,7 @@ class Instructions(Flow):
         word = next((o for o in operands if isinstance(o, str) and any(o in e.words for e in TABLE[name])), None)
         if word is not None:
             what = f"{word!r} is a modifier of {name}; modifiers are keyword arguments"
-            raise mistakes.error(site, what, completed(name, call_at(site)))
+            raise self._error(what, completed(name, call_at(site)))
         p = self._resolved(name, operands, modifiers, site)
         return self._emit(p, *operands, into=into, both=both, result=result, site=site)
 
@@ -74,7 +71,7 @@ class Instructions(Flow):
             wrong = next((f"{n}={v!r}" for n, v in modifiers.items() if not isinstance(v, str | int | type)), "")
             if not wrong:
                 raise
-            raise mistakes.error(site, f"{name}: a modifier is a word, found {wrong}") from None
+            raise self._error(f"{name}: a modifier is a word, found {wrong}") from None
 
 
 def method_name(opcode: str) -> str:

@@ -59,8 +59,8 @@ class Memory(Arithmetic):
             Of `ld`.
         """
         site = self._here
-        self._vector(pointer, count, vector, site)
-        cls = self._loaded(pointer, site)
+        self._vector(pointer, count, vector)
+        cls = self._loaded(pointer)
         opcode = self._opcode("ld", pointer, vector, modifiers, site)
         if count is None:
             item: T = self._emit(opcode, pointer, result=cls, site=site)
@@ -98,7 +98,7 @@ class Memory(Arithmetic):
         """
         site = self._here
         many = values if isinstance(values, Sequence) else [values]
-        self._vector(pointer, len(many), vector, site)
+        self._vector(pointer, len(many), vector)
         opcode = self._opcode("st", pointer, vector, modifiers, site)
         for n in range(0, len(many), vector):
             at = pointer.moved(n * pointer.size)
@@ -107,7 +107,7 @@ class Memory(Arithmetic):
 
     def _element(self, pointer: Ptr[Any], index: Index | tuple[Index, ...]) -> Any:
         site = self._here
-        cls = self._loaded(pointer, site)
+        cls = self._loaded(pointer)
         at = self._at(pointer, index, site)
         return self._emit(self._opcode("ld", pointer, 1, {}, site), at, result=cls, site=site)
 
@@ -117,22 +117,20 @@ class Memory(Arithmetic):
         at = self._at(pointer, index, site)
         self._emit(self._opcode("st", pointer, 1, {}, site), at, stored, site=site)
 
-    def _vector(self, pointer: Ptr[Any], count: int | None, vector: int, site: Site) -> None:
+    def _vector(self, pointer: Ptr[Any], count: int | None, vector: int) -> None:
         if not isinstance(pointer, Ptr):
-            raise mistakes.error(site, f"expected a pointer, found {self._what(pointer)}", address_of(pointer))
+            raise self._error(f"expected a pointer, found {self._what(pointer)}", address_of(pointer))
         if isinstance(count, Register):
-            raise mistakes.error(site, f"expected a number of elements, found {self._what(count)}", "k.load(p + i)")
+            raise self._error(f"expected a number of elements, found {self._what(count)}", "k.load(p + i)")
         if vector not in (1, 2, 4) or vector * pointer.element.bits > 128:
-            raise mistakes.error(
-                site,
+            raise self._error(
                 f"a vector of {vector} {pointer.element.ptx} does not fit one access: at most 4 elements and 16 bytes",
                 f"vector={min(4, 128 // pointer.element.bits)}",
             )
         if count is not None and count % vector:
-            raise mistakes.error(site, f"{count} elements are not whole vectors of {vector}", "vector=1")
+            raise self._error(f"{count} elements are not whole vectors of {vector}", "vector=1")
         if pointer.offset % (vector * pointer.size):
-            raise mistakes.error(
-                site,
+            raise self._error(
                 f"the constant offset {pointer.offset} is not a multiple of the vector's "
                 f"{vector * pointer.size} bytes; the access would be misaligned",
                 "vector=1",
@@ -155,10 +153,10 @@ class Memory(Arithmetic):
                 raise mistakes.error(site, str(why), syntax=getattr(why, "syntax", "")) from None
         return ".".join(p for p in parts if p)
 
-    def _loaded(self, pointer: Ptr[Any], site: Site) -> type[Any]:
+    def _loaded(self, pointer: Ptr[Any]) -> type[Any]:
         cls: type[Any] = pointer.element
         if cls.kind == "pred":
-            raise mistakes.error(site, "predicates do not live in memory; store a u8 of k.select(p, 1, 0, type=u32)")
+            raise self._error("predicates do not live in memory; store a u8 of k.select(p, 1, 0, type=u32)")
         held: type[Any] = IN_REGISTER.get(cls.ptx, cls)
         return held
 
@@ -166,14 +164,13 @@ class Memory(Arithmetic):
         cls = pointer.element
         if isinstance(value, Register):
             if value.type is not cls and value.type is not IN_REGISTER.get(cls.ptx):
-                raise mistakes.error(
-                    site,
+                raise self._error(
                     f"the pointer is Ptr[{cls.ptx}], {self._shown(value)} is {value.type.ptx}",
                     self._converted(cls, value),
                 )
             return value
         if isinstance(value, str | bytes) or not (isinstance(value, int | float) or hasattr(value, "__float__")):
-            raise mistakes.error(site, f"expected a register or a number to store, found {self._what(value)}")
+            raise self._error(f"expected a register or a number to store, found {self._what(value)}")
         if cls.ptx in ("f16", "bf16"):
             return half_bits(float(value), cls.ptx, site)
         return immediate(value, cls.ptx, site)
@@ -196,17 +193,15 @@ class Memory(Arithmetic):
         if not isinstance(index, Register):
             if hasattr(index, "__index__") and not isinstance(index, Ptr):
                 return pointer.moved(index.__index__() * stride, shape)
-            raise mistakes.error(site, f"a pointer moves by a number of elements, found {self._what(index)}")
+            raise self._error(f"a pointer moves by a number of elements, found {self._what(index)}")
         if index.type.kind not in ("signed", "unsigned") or index.type.bits < 32:
-            raise mistakes.error(
-                site,
+            raise self._error(
                 f"a pointer moves by an integer of 32 or 64 bits, {self._shown(index)} is {index.type.ptx}",
                 self._converted(u32, index),
             )
         wide = pointer.base.type.bits == 64
         if not wide and index.type.bits == 64:
-            raise mistakes.error(
-                site,
+            raise self._error(
                 f"{pointer.space} addresses have 32 bits, {self._shown(index)} is {index.type.ptx}",
                 self._converted(u32, index),
             )
@@ -223,16 +218,14 @@ class Memory(Arithmetic):
         if len(many) != dimensions:
             plural = "s" if dimensions > 1 else ""
             wanted = ", ".join("ijkl"[:dimensions])
-            raise mistakes.error(
-                site, f"this pointer has {dimensions} dimension{plural}, the index has {len(many)}", f"p[{wanted}]"
+            raise self._error(
+                f"this pointer has {dimensions} dimension{plural}, the index has {len(many)}", f"p[{wanted}]"
             )
         stride = pointer.size * math.prod(pointer.shape[1:])
         at = pointer
         for d, one in enumerate(many):
             if isinstance(one, slice):
-                raise mistakes.error(
-                    site, "a pointer has no slices; load consecutive elements", "k.load(p + start, count)"
-                )
+                raise self._error("a pointer has no slices; load consecutive elements", "k.load(p + start, count)")
             at = self._step(at, one, stride, site, temporary=True)
             if d + 1 < len(many):
                 stride //= pointer.shape[d + 1]
@@ -280,8 +273,8 @@ class Memory(Arithmetic):
 
     def _set_pointer(self, pointer: VarPtr[Any], other: Ptr[Any]) -> None:
         if not isinstance(other, Ptr) or other.element is not pointer.element or other.space != pointer.space:
-            raise mistakes.error(
-                self._here, f"expected Ptr[{pointer.element.ptx}] in {pointer.space} memory, found {self._what(other)}"
+            raise self._error(
+                f"expected Ptr[{pointer.element.ptx}] in {pointer.space} memory, found {self._what(other)}"
             )
         base = pointer.base
         if other.offset:
@@ -290,7 +283,7 @@ class Memory(Arithmetic):
             self._emit(f"mov.{base.type.ptx}", other.base, into=base)
 
     def _pointer_error(self, pointer: Ptr[Any], what: str, write: str) -> BuildError:
-        return mistakes.error(self._here, what, re.sub(r"\bp\b", pointer.base.hint or "p", write))
+        return self._error(what, re.sub(r"\bp\b", pointer.base.hint or "p", write))
 
     # -- shared memory
     def shared(self, element: type[T], count: int | tuple[int, ...], align: int = 16) -> Shared[T]:
@@ -309,16 +302,15 @@ class Memory(Arithmetic):
         """
         site = self._here
         if isinstance(element, int | tuple):
-            raise mistakes.error(site, "k.shared takes the type first, then the count", f"k.shared(f32, {element})")
+            raise self._error("k.shared takes the type first, then the count", f"k.shared(f32, {element})")
         shape = count if isinstance(count, tuple) else (count,)
         if any(isinstance(n, Register) for n in shape):
             what = "a shared array needs its size when the kernel is built; k.dynamic_shared gets it at the launch"
-            raise mistakes.error(site, what, f"k.dynamic_shared({element.ptx})    # and pl.launch(..., shared=bytes)")
+            raise self._error(what, f"k.dynamic_shared({element.ptx})    # and pl.launch(..., shared=bytes)")
         cls = self._type(element, site)
         total = math.prod(shape)
         if total < 1:
-            raise mistakes.error(
-                site,
+            raise self._error(
                 f"a shared array has at least one element, found {count}; k.dynamic_shared gets its size at the launch",
                 "k.dynamic_shared(f32)",
             )

@@ -85,17 +85,15 @@ def impossible(k: Emitter, op: str, r: Register[Any], other: object, site: Site)
         says, fix = f"{says}; it has two numbers", f"low, high = k.unpack({text}, {ptx[:-2]})"
     elif op == "abs" and kind == "unsigned":
         says, fix = f"abs() changes no unsigned number; {shown} is {ptx}", text
-    return mistakes.error(site, says, fix)
+    return k._error(says, fix)
 
 
-def mixed(k: Emitter, op: str, r: Register[Any], other: object, site: Site, *, fixed: bool = False) -> BuildError:
+def mixed(k: Emitter, op: str, r: Register[Any], other: object, *, fixed: bool = False) -> BuildError:
     """The error of an operator on two types: names both, and the conversion to write. fixed: `r` is a variable that
     gets the result."""
     if not isinstance(other, Register):
         given = f"{other!r} ({type(other).__name__})"
-        return mistakes.error(
-            site, f"`{op}` of {k._shown(r)} ({r.type.ptx}) and {given}: expected a register or a number"
-        )
+        return k._error(f"`{op}` of {k._shown(r)} ({r.type.ptx}) and {given}: expected a register or a number")
     a, b = mistakes.grouped(k._python(r)), mistakes.grouped(k._python(other))
     if op in ("<<", ">>"):
         says, made = (
@@ -115,7 +113,7 @@ def mixed(k: Emitter, op: str, r: Register[Any], other: object, site: Site, *, f
             widened = k._converted(other.type, r)
             a, made = (widened, b) if widened and _has(op, other.type) else (a, made)
     write = f"{a} {op}{'=' if fixed else ''} {mistakes.grouped(made)}" if made else ""
-    return mistakes.error(site, says, write)
+    return k._error(says, write)
 
 
 def _has(op: str, cls: type[Any]) -> bool:

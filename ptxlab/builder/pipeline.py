@@ -25,7 +25,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxlab.builder import mistakes
 from ptxlab.builder.flow import Flow, Waits
 from ptxlab.builder.pointer import Ptr, Shared
 from ptxlab.builder.registers import Register, Var, b64, pred, u32
@@ -86,8 +85,8 @@ class Turn(Waits):
         k, stages = self.k, self.pipeline.stages
         site = k._here
         if self.waited is None:
-            raise mistakes.error(site, "this turn has not waited for its stage yet", "turn.wait()")
-        self._before_next(site)
+            raise self.k._error("this turn has not waited for its stage yet", "turn.wait()")
+        self._before_next()
         self.waited = None
         self.steps += 1
         flips: Register[Any] | int = 1
@@ -98,19 +97,17 @@ class Turn(Waits):
             flips = k._emit("selp.u32", 1, 0, last, result=u32, site=site, temporary=True)
         k._emit("xor.b32", self.phase, flips, into=self.phase, site=site)
 
-    def _before_next(self, site: Site) -> None:
+    def _before_next(self) -> None:
         """An error if the role goes to the next stage before it has done its part in this one."""
 
     def _wait(self, mbarrier: Ptr[b64], site: Site) -> None:
         if self.k.barriers == self.pipeline.barriers:
-            raise mistakes.error(
-                site,
+            raise self.k._error(
                 "one thread initialises the mbarriers, and there is no barrier between that and this wait",
                 "k.barrier()",
             )
         if self.waited is not None:
-            raise mistakes.error(
-                site,
+            raise self.k._error(
                 f"this turn has waited already, on line {self.waited.span.line}; that phase is over, and a "
                 "second wait for it passes at once",
                 "turn.next()\nturn.wait()",
@@ -129,7 +126,7 @@ class Producer(Turn):
         """Waits until the stage is empty. The first time round it is: the wait names the phase before the first one."""
         site = self.k._here
         if self.pipeline.empty is None:
-            raise mistakes.error(site, "nobody releases a stage of this pipeline", "k.pipeline(stages, arrivals=...)")
+            raise self.k._error("nobody releases a stage of this pipeline", "k.pipeline(stages, arrivals=...)")
         self._wait(self.pipeline.empty + self.stage, site)
 
     def expect(self, nbytes: int) -> None:
@@ -137,10 +134,9 @@ class Producer(Turn):
         self.expected = True
         self.k._emit("mbarrier.arrive.expect_tx.shared::cta.b64", self.full, nbytes, temporary=True)
 
-    def _before_next(self, site: Site) -> None:
+    def _before_next(self) -> None:
         if not self.expected:
-            raise mistakes.error(
-                site,
+            raise self.k._error(
                 "no bytes were announced for this stage: its phase never ends, and its consumers wait for ever",
                 "turn.expect(nbytes)",
             )
@@ -159,15 +155,13 @@ class Consumer(Turn):
     def release(self) -> None:
         """Arrives at the stage's `empty`: the threads that get here have finished with the tile."""
         if self.pipeline.empty is None:
-            raise mistakes.error(
-                self.k._here, "nobody waits for a stage of this pipeline", "k.pipeline(stages, arrivals=...)"
-            )
+            raise self.k._error("nobody waits for a stage of this pipeline", "k.pipeline(stages, arrivals=...)")
         if self.waited is None:
-            raise mistakes.error(self.k._here, "this turn releases a stage that it has not waited for", "turn.wait()")
+            raise self.k._error("this turn releases a stage that it has not waited for", "turn.wait()")
         self.released = True
         self.k._emit("mbarrier.arrive.shared::cta.b64", self.pipeline.empty + self.stage, temporary=True)
 
-    def _before_next(self, site: Site) -> None:
+    def _before_next(self) -> None:
         if self.pipeline.empty is not None and not self.released:
-            raise mistakes.error(site, "this stage was not released: its producer waits for ever", "turn.release()")
+            raise self.k._error("this stage was not released: its producer waits for ever", "turn.release()")
         self.released = False
