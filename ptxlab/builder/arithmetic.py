@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 from ptxlab.builder import mistakes, operators
 from ptxlab.builder.emit import Emitter, Instr, Vec
 from ptxlab.builder.registers import Register, Var, pred
-from ptxlab.builder.source import Site
 from ptxlab.builder.suggestions import Call, call_at, instead
 from ptxlab.errors import BuildError
 
@@ -20,9 +19,8 @@ class Arithmetic(Emitter):
     # -- variables
     def _assign(self, var: Var[T], value: Any) -> None:
         """`var.set(value)`: the last instruction writes `var` itself if its result has no name, else a `mov`."""
-        site = self._here
         self._usable(var)
-        self._not_aliased(var, site, ".set")
+        self._not_aliased(var, ".set")
         if isinstance(value, Register):
             self._usable(value)
             if value.type is not var.type:
@@ -33,7 +31,7 @@ class Arithmetic(Emitter):
                 )
             if self._retarget(value, var):
                 return
-        self._emit(self._mov(var.type), value, into=var, site=site)
+        self._emit(self._mov(var.type), value, into=var)
 
     def _retarget(self, value: Register[Any], var: Register[Any]) -> bool:
         """Lets the last instruction write `var` itself where `value` is its unnamed result; returns whether it did."""
@@ -69,20 +67,19 @@ class Arithmetic(Emitter):
     # -- operators
     def _binary(self, op: str, r: Register[Any], other: object, reflected: bool = False) -> Any:
         """`r op other` (or `other op r`): one instruction."""
-        return self._combined(op, r, other, reflected, None, self._here)
+        return self._combined(op, r, other, reflected, None)
 
     def _update(self, op: str, var: Var[T], other: object) -> Var[T]:
         """`var op= other`: one instruction that writes the variable."""
-        site = self._here
         self._usable(var)
-        self._not_aliased(var, site, op + "=")
-        self._combined(op, var, other, False, var, site)
+        self._not_aliased(var, op + "=")
+        self._combined(op, var, other, False, var)
         return var
 
-    def _combined(self, op: str, r: Register[Any], other: object, reflected: bool, into: Any, site: Site) -> Any:
+    def _combined(self, op: str, r: Register[Any], other: object, reflected: bool, into: Any) -> Any:
         opcode = operators.OPCODES.get((op, r.type.ptx))
         if opcode is None:
-            raise operators.impossible(self, op, r, other, site)
+            raise operators.impossible(self, op, r, other)
         if isinstance(other, Register):
             self._usable(r)
             counts = other.type.bits == 32 and other.type.kind in ("signed", "unsigned", "bits")
@@ -94,20 +91,19 @@ class Arithmetic(Emitter):
             other = operators.mask(other, r.type)
         cls = None if into is not None else pred if op in operators.COMPARISONS else r.type
         pair = (other, r) if reflected else (r, other)
-        return self._emit(opcode, *pair, into=into, result=cls, site=site)
+        return self._emit(opcode, *pair, into=into, result=cls)
 
     def _unary(self, op: str, r: Register[T], sign: str = "") -> T:
-        site = self._here
         opcode = operators.OPCODES.get((op, r.type.ptx))
         if opcode is None:
-            raise operators.impossible(self, sign or op, r, None, site)
-        answer: T = self._emit(opcode, r, result=r.type, site=site)
+            raise operators.impossible(self, sign or op, r, None)
+        answer: T = self._emit(opcode, r, result=r.type)
         return answer
 
     # -- traps
-    def _not_aliased(self, var: Register[Any], site: Site, how: str) -> None:
-        frame = self.source.frame
-        assert frame is not None
+    def _not_aliased(self, var: Register[Any], how: str) -> None:
+        site = self._here
+        frame = self._frame
         bound = [name for name, value in frame.f_locals.items() if value is var]
         if not bound or (len(bound) < 2 and site.owner in ("", *bound)):
             return

@@ -47,8 +47,7 @@ class Axes:
 
     def _whole(self, *others: Any) -> NoReturn:
         k = self._k
-        site = k._here
-        raise mistakes.type_error(site, f"k.{self._name} has the components x, y and z", f"k.{self._name}.x")
+        raise mistakes.type_error(k._here, f"k.{self._name} has the components x, y and z", f"k.{self._name}.x")
 
     def __repr__(self) -> str:
         return f"k.{self._name}"
@@ -93,7 +92,7 @@ class Builder(Probes):
         if type.bits == 8:
             what = f"a register has at least 16 bits; {type.ptx} lives in memory only"
             raise self._error(what, "k.var(u32, ...)")
-        names, numbered, _ = self.source.names(self._frame, site)
+        names, numbered, _ = self._names
         var: Var[T] = self._register(type, names if isinstance(names, str) else None, site, Var, numbered)
         self._first(type, var, value, site)
         self.scope.nodes[-1].named = names is not None
@@ -117,7 +116,7 @@ class Builder(Probes):
         values = value if isinstance(value, Sequence) else [value] * count
         if len(values) != count:
             raise self._error(f"{count} variables take {count} initial values, found {len(values)}")
-        names, _, _ = self.source.names(self._frame, site)
+        names, _, _ = self._names
         out: list[Var[T]] = self._family(type, count, names, site, Var)
         for var, first in zip(out, values, strict=True):
             self._first(type, var, first, site)
@@ -156,13 +155,12 @@ class Builder(Probes):
     def mov(self, value: Number, type: type[U]) -> U: ...
     def mov(self, value: Any, type: type[Any] | None = None) -> Any:
         """One `mov`: of a register, or of a number with `type=`."""
-        site = self._here
-        cls = self._type(type, site) if type is not None else getattr(value, "type", None)
+        cls = self._type(type) if type is not None else getattr(value, "type", None)
         if cls is None:
             raise self._error("k.mov of a number needs its type", f"k.mov({value!r}, f32)")
         if not isinstance(value, Register) and cls.ptx in ("f16", "bf16"):
-            value = half_bits(float(value), cls.ptx, site)
-        return self._emit(self._mov(cls), value, result=cls, site=site)
+            value = half_bits(float(value), cls.ptx, self._here)
+        return self._emit(self._mov(cls), value, result=cls)
 
     def cvt(
         self,
@@ -191,11 +189,10 @@ class Builder(Probes):
         relu
             Whether negative results become zero.
         """
-        site = self._here
         if isinstance(type, Register):
-            given = ", ".join(reversed(call_at(site).arguments))
+            given = ", ".join(reversed(call_at(self._here).arguments))
             raise self._error("k.cvt takes the type first, then the value", f"k.cvt({given})")
-        cls = self._type(type, site)
+        cls = self._type(type)
         if not isinstance(value, Register):
             raise self._error(
                 f"k.cvt converts registers, found {value!r}; a number can be written in the type",
@@ -218,19 +215,16 @@ class Builder(Probes):
         elif rnd is None and cls.ptx == "tf32":
             rnd = "rna"
         words = ["cvt", rnd, "ftz" if ftz else "", "relu" if relu else "", "sat" if sat else "", cls.ptx, source.ptx]
-        converted: U = self._emit(
-            ".".join(w for w in words if w), value, result=cls if cls.bits > 8 else None, site=site
-        )
+        converted: U = self._emit(".".join(w for w in words if w), value, result=cls if cls.bits > 8 else None)
         return converted
 
     def bitcast(self, type: type[U], value: Register[Any]) -> U:
         """The same bits read as another type of the same width: one `mov.b32` (or b16, b64)."""
-        site = self._here
-        cls = self._type(type, site)
+        cls = self._type(type)
         if not isinstance(value, Register) or value.type.bits != cls.bits or cls.ptx == "pred":
             found = f"{self._shown(value)} is {value.type.ptx}" if isinstance(value, Register) else f"found {value!r}"
             raise self._error(f"k.bitcast to {cls.ptx} needs a register of {cls.bits} bits, {found}")
-        cast: U = self._emit(f"mov.b{cls.bits}", value, result=cls, site=site)
+        cast: U = self._emit(f"mov.b{cls.bits}", value, result=cls)
         return cast
 
     def pack(self, *parts: Register[Any], type: type[Any] | None = None) -> Any:
@@ -246,11 +240,11 @@ class Builder(Probes):
     def unpack(self, value: Register[Any], type: type[U]) -> list[U]:
         """The pieces of a wider register, the lowest first: one `mov`."""
         site = self._here
-        cls = self._type(type, site)
+        cls = self._type(type)
         count = value.type.bits // max(cls.bits, 1)
         if count not in (2, 4) or cls.bits < 16:
             raise self._error(f"{self._shown(value)} is {value.type.ptx}; it has no pieces of type {cls.ptx}")
-        names, _, _ = self.source.names(self._frame, site)
+        names, _, _ = self._names
         out: list[U] = self._family(cls, count, names, site)
         self._emit(f"mov.b{value.type.bits}", value, into=out, site=site)
         return out
@@ -291,12 +285,11 @@ class Builder(Probes):
         """A special register by its PTX name without the `%` (`"tid.x"`, `"clock64"`): one `mov`, of each component."""
         if name in AXES:
             return Axes(self, name)
-        site = self._here
         cls = u64 if name in ("clock64", "globaltimer", "gridid") else u32
-        names, _, _ = self.source.names(self._frame, site)
+        names, _, _ = self._names
         own = names if isinstance(names, str) and names not in AXES else None
         hint = None if own or isinstance(names, tuple) else name.replace(".", "_")
-        return self._emit(f"mov.{cls.ptx}", f"%{name}", result=cls, site=site, hint=hint)
+        return self._emit(f"mov.{cls.ptx}", f"%{name}", result=cls, hint=hint)
 
     tid = Special[Axes]("The thread's place in its block.")
     ntid = Special[Axes]("The block's size in threads.")
@@ -340,7 +333,7 @@ class Builder(Probes):
         registers
             How many each of their threads gets (`setmaxnreg`); the block starts with an equal share for all.
         """
-        return self.roles.role(numbers, registers, self._here)
+        return self.roles.role(numbers, registers)
 
     def pipeline(self, stages: int, arrivals: int = 0) -> Pipeline:
         """A ring of mbarriers through which one role hands tiles to others and gets them back.
@@ -354,9 +347,8 @@ class Builder(Probes):
         arrivals
             How many releases give a tile back.
         """
-        site = self._here
-        names, _, _ = self.source.names(self._frame, site)
-        return Pipeline(self, stages, arrivals, site, f"{names}_" if isinstance(names, str) else "")
+        names, _, _ = self._names
+        return Pipeline(self, stages, arrivals, f"{names}_" if isinstance(names, str) else "")
 
     def launch_bounds(self, threads: int, blocks: int | None = None) -> None:
         """Promises how the kernel is launched: the assembler then knows how many registers a thread may have.
@@ -390,8 +382,7 @@ class Builder(Probes):
         def __getattr__(self, name: str) -> NoReturn:
             if name.startswith("_") and lines(name) is None:
                 raise AttributeError(name)
-            site = self._here
-            call = call_at(site)
+            call = call_at(self._here)
             what = f"k has no `{name}`"
             write = mistakes.as_loop(list(call.arguments)) if name == "range" else instead(call)
             if not write:
@@ -399,7 +390,7 @@ class Builder(Probes):
                 close = [*mistakes.closest(name, words), ""][0]
                 what += mistakes.close(name, words)
                 write = str(replace(call, function=f"k.{close}")) if close else 'k.op("opcode.with.modifiers", ...)'
-            raise mistakes.BuildAttributeError(mistakes.message(site, what, write))
+            raise mistakes.BuildAttributeError(mistakes.message(self._here, what, write))
 
 
 type_ = type

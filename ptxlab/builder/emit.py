@@ -88,9 +88,9 @@ class Emitter:
         """The user's expression that is being evaluated."""
         return self.source.here(sys._getframe(1))
 
-    def _error(self, what: str, write: str = "") -> BuildError:
+    def _error(self, what: str, write: str = "", site: Site | None = None) -> BuildError:
         """The error of that expression."""
-        return mistakes.error(self._here, what, write)
+        return mistakes.error(site or self._here, what, write)
 
     # -- the emission point
     def _emit(
@@ -360,6 +360,12 @@ class Emitter:
         assert frame is not None
         return frame
 
+    @property
+    def _names(self) -> tuple[Names, bool, FrameType]:
+        """What the value of that expression is assigned to; see `Source.names`."""
+        site = self._here
+        return self.source.names(self._frame, site)
+
     # -- for messages
     def _not_rebinding(self, names: Names, frame: FrameType, site: Site) -> None:
         local = frame.f_locals
@@ -388,10 +394,10 @@ class Emitter:
         """The Python text that makes a register another type; empty where there is none."""
         return mistakes.conversion(to, r.type, self._python(r))
 
-    def _type(self, given: Any, site: Site) -> Any:
+    def _type(self, given: Any) -> Any:
         cls = TYPES.get(given) if isinstance(given, str) else given
         if not (isinstance(cls, type) and issubclass(cls, Register) and cls.bits):
             word = getattr(given, "__name__", given)
-            write = [t for t in meant(word) if t in TYPES] if isinstance(word, str) else []
-            raise mistakes.error(site, f"expected a type (f32, u32, ...), found {given!r}", *write[:1])
+            write = next((t for t in meant(word) if t in TYPES), "") if isinstance(word, str) else ""
+            raise self._error(f"expected a type (f32, u32, ...), found {given!r}", write)
         return cls

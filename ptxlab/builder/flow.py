@@ -54,15 +54,14 @@ class Flow(Memory):
 
     def if_(self, condition: Register[pred]) -> Block[None]:
         """`with k.if_(p):` the body runs in the threads where `p` holds; the others branch around it."""
-        site = self._here
         self._predicate(condition, "if_")
-        node = If(condition, self._new_if(), site)
+        node = If(condition, self._new_if(), self._here)
 
         def enter() -> Scope:
             self.scope.nodes.append(node)
             return node.then
 
-        return Block(self, "if_", enter, site)
+        return Block(self, "if_", enter)
 
     def _new_if(self) -> int:
         self._ifs += 1
@@ -70,7 +69,6 @@ class Flow(Memory):
 
     def else_(self) -> Block[None]:
         """`with k.else_():` directly after a `with k.if_(p):`."""
-        site = self._here
         node = self.scope.nodes[-1] if self.scope.nodes else None
         if not isinstance(node, If) or node.other is not None:
             why = (
@@ -91,7 +89,7 @@ class Flow(Memory):
             node.other = Scope("else_")
             return node.other
 
-        return Block(self, "else_", enter, site)
+        return Block(self, "else_", enter)
 
     @overload
     def loop(self, stop: Register[T], *, start: Register[T] | int = 0, step: Register[T] | int = 1) -> Block[T]: ...
@@ -169,7 +167,7 @@ class Flow(Memory):
             with Inside(self, node.step):
                 self._emit(f"add.{kind.ptx}", index[0], step, into=index[0], site=site)
 
-        return Block(self, "loop", enter, site, leave, lambda: index[0])
+        return Block(self, "loop", enter, leave, lambda: index[0])
 
     def while_(self, condition: Callable[[], pred]) -> Block[None]:
         """`with k.while_(lambda: lo < hi):` computes the condition before every round and leaves when it is false."""
@@ -188,22 +186,20 @@ class Flow(Memory):
             self._enter_loop(node)
             with Inside(self, node.head):
                 test = condition()
-                self._predicate(test, "while_")
+                self._predicate(test, "while_", site)
                 node.test = test
             return node.body
 
-        return Block(self, "while_", enter, site, self._leave_loop)
+        return Block(self, "while_", enter, self._leave_loop)
 
-    def wait_for_phase(self, mbarrier: Ptr[Any], phase: Any, site: Site | None = None) -> None:
+    def wait_for_phase(self, mbarrier: Ptr[Any], phase: Any) -> None:
         """Waits until the phase of an mbarrier with this parity (0 or 1) is over: `mbarrier.try_wait` in a loop."""
-        if site is None:
-            site = self._here
         self._unguarded("a wait inside `with k.guard(...)`: a guard applies to single instructions", "with k.if_(p):")
-        node = self._new_loop("", site)
+        node = self._new_loop("", self._here)
         self.scope.nodes.append(node)
         with Inside(self, node.head):
             node.test = self._emit(
-                "mbarrier.try_wait.parity.shared::cta.b64", mbarrier, phase, result=pred, site=site, temporary=True
+                "mbarrier.try_wait.parity.shared::cta.b64", mbarrier, phase, result=pred, temporary=True
             )
 
     def _enter_loop(self, node: Loop) -> None:
@@ -216,27 +212,26 @@ class Flow(Memory):
 
     def break_if(self, condition: Register[pred]) -> None:
         """Leaves the innermost loop where `condition` holds."""
-        self._jump("end", condition, "break_if", self._here)
+        self._jump("end", condition, "break_if")
 
     def continue_if(self, condition: Register[pred]) -> None:
         """Goes on with the next round of the innermost loop where `condition` holds."""
-        self._jump("next", condition, "continue_if", self._here)
+        self._jump("next", condition, "continue_if")
 
-    def _jump(self, where: str, condition: Any, name: str, site: Site) -> None:
+    def _jump(self, where: str, condition: Any, name: str) -> None:
         self._predicate(condition, name)
         if not self._loops:
             raise self._error(f"k.{name} is not inside a loop", "with k.loop(n) as j:")
         self._unguarded(f"k.{name} inside `with k.guard(...)`: an instruction has one guard", f"k.{name}(a & b)")
         node = self._loops[-1]
         node.continued |= where == "next"
-        self.scope.nodes.append(Jump(node, where, condition, site))
+        self.scope.nodes.append(Jump(node, where, condition, self._here))
 
     def guard(self, condition: Register[pred]) -> Block[None]:
         """`with k.guard(p):` puts `@p` before every instruction of the body, instead of branching around it.
 
         What the body computes is undefined in the threads where `p` does not hold: use it inside, or select.
         """
-        site = self._here
         self._predicate(condition, "guard")
         self._unguarded("an instruction has one guard; combine the two", "with k.guard(a & b):")
         scope = self.scope
@@ -248,16 +243,15 @@ class Flow(Memory):
         def leave() -> None:
             self.guarded = None
 
-        return Block(self, "guard", enter, site, leave)
+        return Block(self, "guard", enter, leave)
 
     def return_if(self, condition: Register[pred]) -> None:
         """`@p ret;`: the threads where `condition` holds are done."""
-        site = self._here
         self._predicate(condition, "return_if")
         self._unguarded("k.return_if inside `with k.guard(...)`: an instruction has one guard", "k.return_if(a & b)")
         self.guarded = condition
         try:
-            self._emit("ret", site=site)
+            self._emit("ret")
         finally:
             self.guarded = None
 
@@ -273,18 +267,20 @@ class Flow(Memory):
         self._labels.add(name)
         return Loop(name, site, Scope("loop"), Scope("loop"), Scope("loop"))
 
-    def _predicate(self, condition: Any, name: str) -> None:
+    def _predicate(self, condition: Any, name: str, site: Site | None = None) -> None:
         if isinstance(condition, bool):
             raise self._error(
                 f"k.{name} got {condition}, which Python knows when the kernel is built; a plain "
                 "`if` chooses what is emitted",
                 "if ...:",
+                site,
             )
         if not isinstance(condition, Register):
-            raise self._error(f"k.{name} needs a predicate, found {condition!r}", f"k.{name}(x < y)")
+            raise self._error(f"k.{name} needs a predicate, found {condition!r}", f"k.{name}(x < y)", site)
         self._usable(condition)
         if condition.type.kind != "pred":
             raise self._error(
                 f"k.{name} needs a predicate, {self._shown(condition)} is {condition.type.ptx}",
                 f"k.{name}({self._python(condition)} != 0)",
+                site,
             )

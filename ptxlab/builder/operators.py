@@ -7,7 +7,6 @@ from typing import Any
 from ptxlab.builder import mistakes
 from ptxlab.builder.emit import Emitter
 from ptxlab.builder.registers import TYPES, Register
-from ptxlab.builder.source import Site
 from ptxlab.errors import BuildError
 
 OPCODES: dict[tuple[str, str], str] = {}
@@ -54,17 +53,18 @@ def mask(value: int, cls: type[Any]) -> int:
     return value & ((1 << cls.bits) - 1) if -(1 << (cls.bits - 1)) <= value < 0 and cls.kind != "signed" else value
 
 
-def impossible(k: Emitter, op: str, r: Register[Any], other: object, site: Site) -> BuildError:
+def impossible(k: Emitter, op: str, r: Register[Any], other: object) -> BuildError:
     """The error of an operator that its type has no instruction for."""
     ptx, kind, text, shown = r.type.ptx, r.type.kind, k._python(r), k._shown(r)
+    written = k._here.text
     says, fix = f"`{op}` has no instruction for {ptx}", ""
     second = mistakes.grouped(k._python(other)) if isinstance(other, Register) else repr(other)
     if op == "/" and kind in ("signed", "unsigned"):
         says = f"`/` divides floats, {shown} is {ptx}; integer division is `//`"
-        fix = site.text.replace(" / ", " // ") if " / " in site.text else f"{mistakes.grouped(text)} // {second}"
+        fix = written.replace(" / ", " // ") if " / " in written else f"{mistakes.grouped(text)} // {second}"
     elif op in ("//", "%") and kind == "float":
         says = f"`{op}` is for integers, {shown} is {ptx}; float division is `/`"
-        fix = site.text.replace(" // ", " / ") if " // " in site.text else f"{mistakes.grouped(text)} / {second}"
+        fix = written.replace(" // ", " / ") if " // " in written else f"{mistakes.grouped(text)} / {second}"
     elif ptx == "pred" and op in ("+", "-", "*"):
         says, fix = f"`{op}` needs numbers, {shown} is a predicate", f"k.select({text}, 1, 0, type=u32)"
     elif ptx == "pred" and op in ("==", "!="):

@@ -120,7 +120,7 @@ class Ptr(Generic[T]):
         return kind(self.k, base, element, offset, self.space, self.shape if shape is None else shape, symbol)
 
     def __add__(self, index: Index) -> Ptr[T]:
-        to: Ptr[T] = self.k._moved(self, index, self.size)
+        to: Ptr[T] = self.k._step(self, index, self.size)
         return to
 
     __radd__ = __add__
@@ -131,7 +131,7 @@ class Ptr(Generic[T]):
             signed = f"k.cvt(s32, {name})" if isinstance(index, Register) and index.type.kind != "signed" else name
             write = "k.address(p) - k.address(q)" if isinstance(index, Ptr) else f"p + (0 - {signed})"
             raise self.k._pointer_error(self, "no instruction subtracts from a pointer", write)
-        to: Ptr[T] = self.k._moved(self, -index, self.size)
+        to: Ptr[T] = self.k._step(self, -index, self.size)
         return to
 
     def row(self, index: Index) -> Ptr[T]:
@@ -159,7 +159,7 @@ class Ptr(Generic[T]):
         if len(self.shape) < 2:
             raise self.k._pointer_error(self, "this pointer has no rows; it is one-dimensional", "p + i * width")
         width = math.prod(self.shape[1:])
-        to: Ptr[T] = self.k._moved(self, index, width * self.size, self.shape[1:])
+        to: Ptr[T] = self.k._step(self, index, width * self.size, self.shape[1:])
         return to
 
     def cast(self, element: type[U]) -> Ptr[U]:

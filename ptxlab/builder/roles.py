@@ -8,7 +8,6 @@ from ptxlab.builder.blocks import Block
 from ptxlab.builder.flow import Flow
 from ptxlab.builder.nodes import If
 from ptxlab.builder.registers import Register, Scope, pred, u32
-from ptxlab.builder.source import Site
 
 WARPGROUP = 128
 """Threads of a warpgroup."""
@@ -26,7 +25,7 @@ class Roles:
         self.asked: dict[int, int] = {}  # registers per thread, by warpgroup
         self.group: Register[u32] | None = None
 
-    def role(self, numbers: tuple[int, ...], registers: int | None, site: Site) -> Block[u32]:
+    def role(self, numbers: tuple[int, ...], registers: int | None) -> Block[u32]:
         """What `k.warpgroup(...)` gives."""
         k = self.k
         first, last = min(numbers, default=0), max(numbers, default=0)
@@ -37,14 +36,12 @@ class Roles:
         if self.threads and (last + 1) * WARPGROUP > self.threads:
             raise self.k._error(f"a block of {self.threads} threads has no warpgroup {last}")
         setmaxnreg = self._setmaxnreg(numbers, registers) if registers is not None else ""
-        group = self._group(site)
-        chosen = k._emit(
-            f"setp.{'eq' if first == last else 'ge'}.u32", group, first, result=pred, site=site, temporary=True
-        )
+        group = self._group()
+        chosen = k._emit(f"setp.{'eq' if first == last else 'ge'}.u32", group, first, result=pred, temporary=True)
         if first != last and (last + 1) * WARPGROUP != self.threads:
-            below = k._emit("setp.le.u32", group, last, result=pred, site=site, temporary=True)
-            chosen = k._emit("and.pred", chosen, below, result=pred, site=site, temporary=True)
-        node = If(chosen, k._new_if(), site)
+            below = k._emit("setp.le.u32", group, last, result=pred, temporary=True)
+            chosen = k._emit("and.pred", chosen, below, result=pred, temporary=True)
+        node = If(chosen, k._new_if(), k._here)
 
         def enter() -> Scope:
             k.scope.nodes.append(node)
@@ -53,21 +50,21 @@ class Roles:
 
         def value() -> Any:
             if setmaxnreg:
-                k._emit(setmaxnreg, registers, site=site)
+                k._emit(setmaxnreg, registers, site=node.site)
             return group
 
         def leave() -> None:
             self.inside = False
 
-        return Block(k, "warpgroup", enter, site, leave, value)
+        return Block(k, "warpgroup", enter, leave, value)
 
-    def _group(self, site: Site) -> Register[u32]:
+    def _group(self) -> Register[u32]:
         """The number of this thread's warpgroup; a shuffle tells the assembler that it is the same for a whole warp."""
         if self.group is None or not self.group.scope.open:
             k = self.k
-            thread = k._emit("mov.u32", "%tid.x", result=u32, site=site, temporary=True)
-            group = k._emit("shr.u32", thread, 7, result=u32, site=site, temporary=True)
-            self.group = k._emit("shfl.sync.idx.b32", group, 0, 31, -1, result=u32, site=site, hint="warpgroup")
+            thread = k._emit("mov.u32", "%tid.x", result=u32, temporary=True)
+            group = k._emit("shr.u32", thread, 7, result=u32, temporary=True)
+            self.group = k._emit("shfl.sync.idx.b32", group, 0, 31, -1, result=u32, hint="warpgroup")
         return self.group
 
     def _setmaxnreg(self, numbers: tuple[int, ...], registers: int) -> str:

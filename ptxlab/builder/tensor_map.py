@@ -49,7 +49,7 @@ class TensorMap:
         """Starts the copy of the tile at `place` to shared memory; the mbarrier counts its bytes."""
         at = self._at(place)
         opcode = f"cp.async.bulk.tensor.{len(place)}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        self.k._emit(opcode, to, at, mbarrier, site=self.k._here)
+        self.k._emit(opcode, to, at, mbarrier)
 
     def store(self, source: Ptr[Any], *place: Register[Any] | int) -> None:
         """Starts the copy of a tile from shared memory to `place`; what is outside of the tensor is not written.
@@ -58,7 +58,7 @@ class TensorMap:
         """
         at = self._at(place)
         opcode = f"cp.async.bulk.tensor.{len(place)}d.global.shared::cta.tile.bulk_group"
-        self.k._emit(opcode, at, source, site=self.k._here)
+        self.k._emit(opcode, at, source)
 
     def _at(self, place: tuple[Register[Any] | int, ...]) -> Coordinates:
         box = self.kind.box

@@ -350,7 +350,8 @@ def _refusing(what: str, write: str) -> Callable[..., NoReturn]:
     """A method of a symbolic number or array (`{0}`) that has none."""
 
     def refuse(self: Any, *_: Any, **__: Any) -> NoReturn:
-        self.tracer.refuse(what.format(self), write.format(self))
+        tracer: Tracer = self.tracer
+        tracer.refuse(what.format(self), write.format(self))
 
     return refuse
 
