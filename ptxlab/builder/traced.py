@@ -558,7 +558,20 @@ def _of_mod(node: ast.AST | None) -> str:
             return f"return np.where({ast.unparse(test)}, {ast.unparse(a)}, {b})"
         case ast.IfExp(test=test, body=a, orelse=b):
             return f"np.where({ast.unparse(test)}, {ast.unparse(a)}, {ast.unparse(b)})"
-        case ast.Call(func=ast.Name(id=name), args=[ast.List(elts=given) | ast.Tuple(elts=given)] | given):
-            return f"np.{name}imum({', '.join(map(ast.unparse, given))})"
+        case ast.Match(subject=subject, cases=cases) if all(
+            isinstance(each.body[0], ast.Return) and not isinstance(each.pattern, ast.MatchOr) for each in cases
+        ):
+            line = "score"
+            for each in reversed(cases):
+                test, answer = (ast.unparse(part) for part in (each.pattern, each.body[0]))
+                a = answer.removeprefix("return ")
+                line = a if test == "_" else f"np.where({ast.unparse(subject)} == {test}, {a}, {line})"
+            return f"return {line}"
+        case (
+            ast.Call(func=ast.Name(id=name), args=[ast.List(elts=given) | ast.Tuple(elts=given)] | given)
+            | ast.Call(func=ast.Attribute(value=ast.Call(args=[ast.List(elts=given)]), attr=name))
+        ):
+            join = f"np.{name}imum({{}}, {{}})".format
+            return functools.reduce(join, map(ast.unparse, given))
     loops = "    # there is no loop here" * isinstance(node, ast.While)
     return f"np.where({ast.unparse(getattr(node, 'test', ast.Name('test')))}, a, b){loops}"

@@ -242,7 +242,7 @@ def _value(name: str, x: Any) -> Any:
         raise LaunchError(f"{name} has values from {found.min()} to {found.max()}; whole numbers are s32 in a kernel"
                           f"\n  write:  {name}={name}.astype(np.float64)    # real numbers")  # fmt: skip
     if not found.ndim:
-        return float(found) if found.dtype.kind == "f" else int(found)
+        return {"f": float, "b": bool}.get(found.dtype.kind, int)(found)
     return np.ascontiguousarray(found)
 
 
@@ -255,7 +255,7 @@ def _argument(name: str, value: Any, kind: Any) -> Any:
             what = f"{name} holds {most:.3g}, too large for {element.ptx}, in which kernels compute scores"
             raise LaunchError(f"{what}\n  write:  -np.inf    # for what is not seen")
     if element is kind:
-        return value
+        return int(value) if isinstance(value, bool) else value
     array = np.asarray(value, {f32: np.float32, f64: np.float64, s32: np.int32, u32: np.uint32}[element]).reshape(-1)
     return np.pad(array, (0, PAST_THE_END if element is u32 else int(array.size == 0)))
 
