@@ -145,22 +145,15 @@ class Arithmetic(Emitter):
     def _no_attribute(self, r: Register[Any], name: str) -> BuildError:
         site = self._here
         if name == "set":
-            return mistakes.BuildAttributeError(
-                mistakes.message(
-                    site,
-                    f"{self._shown(r)} is a value, not a variable; it has no .set()",
-                    f"{r.hint or 'x'} = k.var({r.type.ptx}, ...)",
-                )
-            )
+            what = f"{self._shown(r)} is a value, not a variable; it has no .set()"
+            return mistakes.attribute_error(site, what, f"{r.hint or 'x'} = k.var({r.type.ptx}, ...)")
         words = [n for n in dir(r) if not n.startswith("_")]
         call = call_at(site)
         value = call.function.rpartition(".")[0]
         write = instead(Call(f"k.{name}", [value, *call.arguments], call.keywords))
         if name == "to" and call.arguments:
             write = f"k.cvt({call.arguments[0]}, {value})"
-        return mistakes.BuildAttributeError(
-            mistakes.message(site, f"{self._shown(r)} has no `{name}`{mistakes.close(name, words)}", write)
-        )
+        return mistakes.attribute_error(site, f"{self._shown(r)} has no `{name}`{mistakes.close(name, words)}", write)
 
     def _no_iteration(self, r: Register[Any]) -> BuildError:
         return mistakes.type_error(

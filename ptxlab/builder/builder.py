@@ -390,7 +390,7 @@ class Builder(Probes):
                 close = [*mistakes.closest(name, words), ""][0]
                 what += mistakes.close(name, words)
                 write = str(replace(call, function=f"k.{close}")) if close else 'k.op("opcode.with.modifiers", ...)'
-            raise mistakes.BuildAttributeError(mistakes.message(self._here, what, write))
+            raise mistakes.attribute_error(self._here, what, write)
 
 
 type_ = type

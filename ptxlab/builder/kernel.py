@@ -164,11 +164,9 @@ class KernelFunction(HasVariables):
                 raise mistakes.error(
                     site, f"`{PARAMETER}` is the name of the parameter that a probes=True build adds", "probed"
                 )
-            k.parameters.append(Param(p.name, kind))
-            arguments[p.name] = _loaded(k, k.parameters[-1], site)
+            arguments[p.name] = _declared(k, p.name, kind, site)
         for more, kind in (extra or {}).items():
-            k.parameters.append(Param(more, kind))
-            k.extra[more] = _loaded(k, k.parameters[-1], at)
+            k.extra[more] = _declared(k, more, kind, at)
         if python:
             unknown = next(iter(python))
             raise mistakes.error(
@@ -176,8 +174,7 @@ class KernelFunction(HasVariables):
                 f"{name} has no Python parameter `{unknown}`" + mistakes.close(unknown, [p.name for p in declared[1:]]),
             )
         if probes:
-            k.parameters.append(Param(PARAMETER, PointerType(f32)))
-            k._probe_base = k._emit("ld.param.u64", f"[{PARAMETER}]", result=u64, hint=PARAMETER, site=at)
+            k._probe_base = _declared(k, PARAMETER, PointerType(f32), at).base
         try:
             with resting():  # each instruction is ten objects or more
                 returned = function(k, **arguments)
@@ -383,15 +380,17 @@ def _explained(k: Builder, wrong: AttributeError | NameError | TypeError) -> Bui
     if isinstance(wrong.obj, Ptr):
         owner, _, _ = call.function.rpartition(".")
         write = f"{owner}[i] = x" if wrong.name in ("store", "set", "write") else f"x = {owner}[i]"
-        return mistakes.BuildAttributeError(mistakes.message(site, f"a pointer has no `{wrong.name}`", write))
+        return mistakes.attribute_error(site, f"a pointer has no `{wrong.name}`", write)
     if not isinstance(wrong.obj, FunctionType | MethodType):
         return None
     what = f"k.{wrong.obj.__name__} has no `{wrong.name}`: modifiers and types are arguments"
-    return mistakes.BuildAttributeError(mistakes.message(site, what, instead(call)))
+    return mistakes.attribute_error(site, what, instead(call))
 
 
-def _loaded(k: Builder, p: Param, site: Site) -> Any:
-    """The register (or pointer) with a parameter's value."""
+def _declared(k: Builder, name: str, kind: Any, site: Site) -> Any:
+    """The register (or pointer) with the value of one more parameter."""
+    p = Param(name, kind)
+    k.parameters.append(p)
     if isinstance(p.type, PointerType):
         base = k._emit("ld.param.u64", f"[{p.name}]", result=u64, hint=p.name, site=site)
         return Ptr(k, base, p.type.element)

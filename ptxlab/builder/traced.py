@@ -28,6 +28,8 @@ from ptxlab.options import shown
 
 PLACES = ("b", "h", "q_idx", "kv_idx")
 """What a mask_mod takes first; a score_mod takes the score before them."""
+KINDS = {"truth": bool, "whole": int, "real": float}
+"""The kinds of nodes, the widest last, and the Python numbers that are of each; a bool is an int as well."""
 HAS = "a symbolic number has a value only when the kernel runs"
 LOG2E, LN2 = math.log2(math.e), math.log(2)
 
@@ -207,17 +209,14 @@ class Tracer:
                 "def f(..., kv_idx, table): ... table[h] ...    # and in the call: table=array",
             )
         value = value.item() if isinstance(value, np.generic | np.ndarray) else value
-        if isinstance(value, bool):
-            return self.node("const", (), "truth", value)
-        if isinstance(value, int):
-            if not -(2**31) <= value < 2**31:
-                found, write = f"a number of {value.bit_length()} bits", "-np.inf    # or another real number"
-                if value.bit_length() < 128:
-                    found, write = str(value), f"{float(value)!r}"
-                self.refuse(f"{found} does not fit s32, in which whole numbers are computed", write)
-            return self.node("const", (), "whole", value)
-        if isinstance(value, float):
-            return self.node("const", (), "real", value)
+        kind = next((kind for kind, python in KINDS.items() if isinstance(value, python)), "")
+        if kind == "whole" and not -(2**31) <= value < 2**31:
+            found, write = f"a number of {value.bit_length()} bits", "-np.inf    # or another real number"
+            if value.bit_length() < 128:
+                found, write = str(value), f"{float(value)!r}"
+            self.refuse(f"{found} does not fit s32, in which whole numbers are computed", write)
+        if kind:
+            return self.node("const", (), kind, value)
         write = "x    # one number" if self.at is None else "return score    # one number"
         self.refuse(f"expected a number, found {shown(value)} ({type(value).__name__})", write)
 
@@ -229,28 +228,22 @@ class Tracer:
         node = self.operand(value)
         if (kind == "truth") != (node.kind == "truth"):
             self.refuse(*_ANSWERS[kind])
-        return self.real(node) if kind == "real" else node
+        return self.to(kind, node)
 
-    def real(self, node: Node) -> Node:
-        """The node as a real number."""
-        if node.kind == "real":
+    def to(self, kind: str, node: Node) -> Node:
+        """The node as a wider kind: a truth is 0 or 1."""
+        if node.kind == kind:
             return node
-        if node.op == "const":
+        if node.op == "const" and kind == "real":
             return self.node("const", (), "real", float(node.value))
-        return self.node("real", (self.whole(node),), "real")
-
-    def whole(self, node: Node) -> Node:
-        """A truth as 0 or 1."""
-        if node.kind != "truth":
-            return node
-        return self.node("where", (node, self.operand(1), self.operand(0)), "whole")
+        if node.kind == "truth":
+            node = self.node("where", (node, self.operand(1), self.operand(0)), "whole")
+        return node if kind == "whole" else self.node("real", (node,), "real")
 
     def alike(self, *nodes: Node) -> tuple[list[Node], str]:
         """Nodes of one kind: that of the widest."""
-        kinds = {node.kind for node in nodes}
-        if "real" in kinds:
-            return [self.real(n) for n in nodes], "real"
-        return ([self.whole(n) for n in nodes], "whole") if "whole" in kinds else (list(nodes), "truth")
+        kind = max((node.kind for node in nodes), key=tuple(KINDS).index)
+        return [self.to(kind, node) for node in nodes], kind
 
     # -- operators
     def binary(self, op: str, left: Any, right: Any) -> Number:
@@ -260,9 +253,9 @@ class Tracer:
             self.refuse("this divides by zero", "x / np.maximum(n, 1)".replace("/", op))
         self._has(op, kind)
         if op == "/":
-            return Number(self, self.quotient(self.real(a), self.real(b)))
+            return Number(self, self.quotient(self.to("real", a), self.to("real", b)))
         if op in ("<<", ">>", "%", "//"):
-            a, b, kind = self.whole(a), self.whole(b), "whole"
+            a, b, kind = self.to("whole", a), self.to("whole", b), "whole"
         if kind == "truth":
             if op == "==":
                 return self.unary("~", self.binary("^", left, right))
@@ -287,11 +280,11 @@ class Tracer:
         a = self.operand(value)
         self._has(op, a.kind)
         if op in ("neg", "abs", "~"):
-            a = a if op == "~" else self.whole(a)
+            a = self.to("whole", a) if a.kind == "truth" and op != "~" else a
             return Number(self, self.node(op, (a,), a.kind))
         if op in ("floor", "ceil") and a.kind != "real":
             return Number(self, a)
-        return Number(self, self.node(op, (self.real(a),), "real"))
+        return Number(self, self.node(op, (self.to("real", a),), "real"))
 
     def power(self, base: Any, exponent: Any) -> Any:
         """`base ** exponent`: a few products, a square root, or by ex2."""
@@ -314,14 +307,12 @@ class Tracer:
 
     def where(self, condition: Any, a: Any, b: Any) -> Number:
         """`np.where`."""
-        test = self.operand(condition)
-        if test.kind != "truth":
-            test = self.binary("!=", condition, 0).node
-        (a, b), kind = self.alike(self.operand(a), self.operand(b))
+        test = Number(self, self.operand(condition))
+        test = test if test.node.kind == "truth" else self.binary("!=", test, 0)
+        nodes, kind = self.alike(self.operand(a), self.operand(b))
         if kind == "truth":
-            yes, no = self.node("&", (test, a), kind), self.node("&", (self.node("~", (test,), kind), b), kind)
-            return Number(self, self.node("|", (yes, no), kind))
-        return Number(self, self.node("where", (test, a, b), kind))
+            return self.binary("|", self.binary("&", test, a), self.binary("&", self.unary("~", test), b))
+        return Number(self, self.node("where", (test.node, *nodes), kind))
 
     def load(self, table: Table, index: Any) -> Number:
         """`table[index]`; an index below 0, which a negative position gives, is 0."""
