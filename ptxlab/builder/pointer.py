@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from ptxlab.builder.registers import Register
 
-if TYPE_CHECKING:  # it is written in terms of pointers
-    from ptxlab.builder.memory import Memory
-
 T = TypeVar("T")
 U = TypeVar("U", bound=Register[Any])
 Index = int | Register[Any]
@@ -64,7 +61,7 @@ class Ptr(Generic[T]):
 
     def __init__(
         self,
-        k: Memory,
+        k: Any,
         base: Register[Any],
         element: type[Any],
         offset: int = 0,

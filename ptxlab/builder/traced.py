@@ -554,9 +554,9 @@ def _of_mod(node: ast.AST | None) -> str:
         ):
             line = "score"
             for each in reversed(cases):
-                test, answer = (ast.unparse(part) for part in (each.pattern, each.body[0]))
-                a = answer.removeprefix("return ")
-                line = a if test == "_" else f"np.where({ast.unparse(subject)} == {test}, {a}, {line})"
+                value, answer = ast.unparse(each.pattern), ast.unparse(each.body[0]).removeprefix("return ")
+                equal = f"{ast.unparse(subject)} == {value}"
+                line = answer if value == "_" else f"np.where({equal}, {answer}, {line})"
             return f"return {line}"
         case (
             ast.Call(func=ast.Name(id=name), args=[ast.List(elts=given) | ast.Tuple(elts=given)] | given)
