@@ -136,11 +136,7 @@ def variant(function: Any, **arrays: Any) -> Variant:
             line = _call_of(known)
         raise LaunchError(f"a mod is a function, got {shown(function)}\n  write:  {line}")
     named = inspect.signature(function).parameters
-    keywords = {
-        each: p.default
-        for each, p in named.items()
-        if each in arrays or p.kind is p.KEYWORD_ONLY or p.default is not p.empty
-    }
+    keywords = {each: p.default for each, p in named.items() if each in arrays or p.default is not p.empty}
     masks, places = next(iter(named), "") in ("b", "batch"), len(named) - len(keywords)
     first = "b, h, q_idx, kv_idx" if masks else "score, b, h, q_idx, kv_idx"
 
