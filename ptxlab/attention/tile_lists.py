@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ptxlab.builder.lowered import Ranges, bounds, evaluate
+from ptxlab.builder.lowered import bounds, evaluate
 from ptxlab.kernels.mods import Applied
 
 Array = NDArray[Any]
@@ -70,9 +70,8 @@ def tile_lists(applied: Applied, real: Any, sizes: Sizes, tile: tuple[int, int])
     (batch, heads, rows, keys), (tall, wide) = sizes, tile
     shape = batch if "b" in mask.depends else 1, heads if "h" in mask.depends else 1, -(-rows // tall), -(-keys // wide)
     kinds = np.zeros(shape, np.uint8)
-    values = {name: Ranges(x) if np.ndim(x) else x for name, x in applied.numbers.items()}
     for b, h in np.ndindex(*shape[:2]):
-        _fill(kinds[b, h], applied, real, sizes, tile, values, {"b": b, "h": h})
+        _fill(kinds[b, h], applied, real, sizes, tile, {"b": b, "h": h})
     if keys % wide:  # the last keys of the last tile are past the end
         kinds[..., -1][kinds[..., -1] == WHOLE] = PART
     return TileLists(kinds)
@@ -94,9 +93,8 @@ def key_ranges(applied: Applied, real: Any, lengths: Array, heads: int) -> NDArr
 
 
 def _fill(
-    kinds: Array, applied: Applied, real: Any, sizes: Sizes, tile: tuple[int, int], values: Mapping[str, Any],
-    head: Mapping[str, int],
-) -> None:  # fmt: skip
+    kinds: Array, applied: Applied, real: Any, sizes: Sizes, tile: tuple[int, int], head: Mapping[str, int]
+) -> None:
     """The kinds of all tiles of one head, which are SKIPPED so far: of squares of tiles together, of those that this
     leaves open one by one, and of the tiles that are still open by their elements."""
     (_, _, rows, keys), (tall, wide), graph = sizes, tile, applied.mods.graph
@@ -110,7 +108,7 @@ def _fill(
             leaves: dict[str, tuple[Any, Any]] = {name: (at, at) for name, at in head.items()}
             leaves["q_idx"] = low[:, 0] + keys - rows, high[:, 0] + keys - rows
             leaves["kv_idx"] = low[:, 1], high[:, 1]
-            never, always = bounds(graph, leaves, values)[graph.mask]
+            never, always = bounds(graph, leaves, applied.numbers)[graph.mask]
             whole, open_ = (np.broadcast_to(x, len(some)) for x in (never > 0, (never < 1) & (always > 0)))
             kinds[tuple(_tiles(some[whole], side, kinds.shape).T)] = WHOLE
             still.append(_tiles(some[open_], side, kinds.shape))

@@ -38,17 +38,15 @@ class Block(Generic[T]):
         k: Emitter,
         what: str,
         enter: Callable[[], Scope],
-        site: Site,
-        leave: Callable[[], None] | None = None,
+        leave: Callable[[], object] | None = None,
         value: Callable[[], Any] | None = None,
     ) -> None:
-        self.k, self.what, self.site = k, what, site
+        self.k, self.what, self.site = k, what, k._here
         self._enter, self._leave, self._value = enter, leave, value
         if k._with is not None:
             raise k._with.not_entered()
         if what != "guard" and k.guarded is not None:
-            raise mistakes.error(
-                site,
+            raise k._error(
                 f"k.{what} inside `with k.guard(...)`: a guard applies to single instructions",
                 "with k.if_(p):",
             )

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast, overload
 
-from ptxlab import targets
 from ptxlab.builder import math64, mistakes
 from ptxlab.builder.blocks import Block
 from ptxlab.builder.immediates import half_bits
-from ptxlab.builder.instructions import Instructions
 from ptxlab.builder.pipeline import Pipeline
 from ptxlab.builder.pointer import Ptr
 from ptxlab.builder.probes import Probes
@@ -50,8 +47,7 @@ class Axes:
 
     def _whole(self, *others: Any) -> NoReturn:
         k = self._k
-        site = k.source.here(sys._getframe(1))
-        raise mistakes.type_error(site, f"k.{self._name} has the components x, y and z", f"k.{self._name}.x")
+        raise mistakes.type_error(k._here, f"k.{self._name} has the components x, y and z", f"k.{self._name}.x")
 
     def __repr__(self) -> str:
         return f"k.{self._name}"
@@ -75,13 +71,12 @@ class Axes:
         return self._k.special(f"{self._name}.{axis}")
 
 
-class Builder(Probes, Instructions):
+class Builder(Probes):
     """Writes one kernel. `name` is the entry's name, `arch` the target, `probes` whether `k.probe` stores."""
 
     def __init__(self, name: str, arch: str, *, probes: bool = False) -> None:
-        super().__init__()
+        super().__init__(arch)
         self.name, self.arch, self.probes = name, arch, probes
-        self.target = targets.get(arch)
         self.parameters: list[Any] = []
         self.extra: dict[str, Any] = {}  # registers and pointers of the parameters that the function does not declare
         self.directives: dict[str, str] = {}
@@ -91,13 +86,13 @@ class Builder(Probes, Instructions):
     # -- variables and values
     def var(self, type: type[T], value: Register[T] | Number) -> Var[T]:
         """A variable of a type with its initial value: one `mov`, or none when `value` is a result without a name."""
-        site = self.source.here(sys._getframe(1))
+        site = self._here
         if not (isinstance(type, type_) and issubclass(type, Register) and type.bits):
-            raise mistakes.error(site, f"k.var needs a type and a value, found {type!r}", "k.var(f32, 0.0)")
+            raise self._error(f"k.var needs a type and a value, found {type!r}", "k.var(f32, 0.0)")
         if type.bits == 8:
             what = f"a register has at least 16 bits; {type.ptx} lives in memory only"
-            raise mistakes.error(site, what, "k.var(u32, ...)")
-        names, numbered, _ = self.source.names(self._frame, site)
+            raise self._error(what, "k.var(u32, ...)")
+        names, numbered, _ = self._names
         var: Var[T] = self._register(type, names if isinstance(names, str) else None, site, Var, numbered)
         self._first(type, var, value, site)
         self.scope.nodes[-1].named = names is not None
@@ -117,11 +112,11 @@ class Builder(Probes, Instructions):
         value
             The initial value of all, or a list with one for each.
         """
-        site = self.source.here(sys._getframe(1))
+        site = self._here
         values = value if isinstance(value, Sequence) else [value] * count
         if len(values) != count:
-            raise mistakes.error(site, f"{count} variables take {count} initial values, found {len(values)}")
-        names, _, _ = self.source.names(self._frame, site)
+            raise self._error(f"{count} variables take {count} initial values, found {len(values)}")
+        names, _, _ = self._names
         out: list[Var[T]] = self._family(type, count, names, site, Var)
         for var, first in zip(out, values, strict=True):
             self._first(type, var, first, site)
@@ -133,17 +128,16 @@ class Builder(Probes, Instructions):
             self._usable(value)
             if value.type is not type:
                 write = self._converted(type, value)
-                raise mistakes.error(
-                    site,
+                raise self._error(
                     f"the variable is {type.ptx}, {self._shown(value)} is {value.type.ptx}",
                     f"k.var({type.ptx}, {write})" if write else "",
                 )
             if self._retarget(value, var):
                 return
         elif isinstance(value, Ptr):
-            raise mistakes.error(site, "this value is a pointer; k.var_ptr makes a variable of it", "k.var_ptr(p)")
+            raise self._error("this value is a pointer; k.var_ptr makes a variable of it", "k.var_ptr(p)")
         elif not hasattr(value, "__float__"):
-            raise mistakes.error(site, f"a variable begins with a register or a number, found {value!r}")
+            raise self._error(f"a variable begins with a register or a number, found {value!r}")
         elif type.ptx in ("f16", "bf16"):
             value = half_bits(float(value), type.ptx, site)
         self._emit(self._mov(type), value, into=var, site=site)
@@ -151,7 +145,7 @@ class Builder(Probes, Instructions):
     def copy(self, value: Register[T]) -> T:
         """Copies the value to a new register: one `mov`. `old = row_max` copies nothing: both are the variable."""
         if not isinstance(value, Register):
-            raise mistakes.error(self._here, f"k.copy needs a register, found {value!r}")
+            raise self._error(f"k.copy needs a register, found {value!r}")
         copied: T = self._emit(self._mov(value.type), value, result=value.type)
         return copied
 
@@ -161,13 +155,12 @@ class Builder(Probes, Instructions):
     def mov(self, value: Number, type: type[U]) -> U: ...
     def mov(self, value: Any, type: type[Any] | None = None) -> Any:
         """One `mov`: of a register, or of a number with `type=`."""
-        site = self.source.here(sys._getframe(1))
-        cls = self._type(type, site) if type is not None else getattr(value, "type", None)
+        cls = self._type(type) if type is not None else getattr(value, "type", None)
         if cls is None:
-            raise mistakes.error(site, "k.mov of a number needs its type", f"k.mov({value!r}, f32)")
+            raise self._error("k.mov of a number needs its type", f"k.mov({value!r}, f32)")
         if not isinstance(value, Register) and cls.ptx in ("f16", "bf16"):
-            value = half_bits(float(value), cls.ptx, site)
-        return self._emit(self._mov(cls), value, result=cls, site=site)
+            value = half_bits(float(value), cls.ptx, self._here)
+        return self._emit(self._mov(cls), value, result=cls)
 
     def cvt(
         self,
@@ -196,21 +189,18 @@ class Builder(Probes, Instructions):
         relu
             Whether negative results become zero.
         """
-        site = self.source.here(sys._getframe(1))
         if isinstance(type, Register):
-            given = ", ".join(reversed(call_at(site).arguments))
-            raise mistakes.error(site, "k.cvt takes the type first, then the value", f"k.cvt({given})")
-        cls = self._type(type, site)
+            given = ", ".join(reversed(call_at(self._here).arguments))
+            raise self._error("k.cvt takes the type first, then the value", f"k.cvt({given})")
+        cls = self._type(type)
         if not isinstance(value, Register):
-            raise mistakes.error(
-                site,
+            raise self._error(
                 f"k.cvt converts registers, found {value!r}; a number can be written in the type",
                 f"k.mov({value!r}, {cls.ptx})",
             )
         source = value.type
         if "pred" in (cls.ptx, source.ptx):
-            raise mistakes.error(
-                site,
+            raise self._error(
                 "a predicate is not a number",
                 f"k.select({self._python(value)}, 1, 0, type=u32)"
                 if source.ptx == "pred"
@@ -225,19 +215,16 @@ class Builder(Probes, Instructions):
         elif rnd is None and cls.ptx == "tf32":
             rnd = "rna"
         words = ["cvt", rnd, "ftz" if ftz else "", "relu" if relu else "", "sat" if sat else "", cls.ptx, source.ptx]
-        converted: U = self._emit(
-            ".".join(w for w in words if w), value, result=cls if cls.bits > 8 else None, site=site
-        )
+        converted: U = self._emit(".".join(w for w in words if w), value, result=cls if cls.bits > 8 else None)
         return converted
 
     def bitcast(self, type: type[U], value: Register[Any]) -> U:
         """The same bits read as another type of the same width: one `mov.b32` (or b16, b64)."""
-        site = self.source.here(sys._getframe(1))
-        cls = self._type(type, site)
+        cls = self._type(type)
         if not isinstance(value, Register) or value.type.bits != cls.bits or cls.ptx == "pred":
             found = f"{self._shown(value)} is {value.type.ptx}" if isinstance(value, Register) else f"found {value!r}"
-            raise mistakes.error(site, f"k.bitcast to {cls.ptx} needs a register of {cls.bits} bits, {found}")
-        cast: U = self._emit(f"mov.b{cls.bits}", value, result=cls, site=site)
+            raise self._error(f"k.bitcast to {cls.ptx} needs a register of {cls.bits} bits, {found}")
+        cast: U = self._emit(f"mov.b{cls.bits}", value, result=cls)
         return cast
 
     def pack(self, *parts: Register[Any], type: type[Any] | None = None) -> Any:
@@ -247,19 +234,17 @@ class Builder(Probes, Instructions):
         pairs = {"f16": f16x2, "bf16": bf16x2}
         default = pairs[first] if first in pairs and len(parts) == 2 else TYPES.get(f"b{bits}")
         if default is None or bits not in (32, 64) or len(parts) not in (2, 4):
-            raise mistakes.error(
-                self._here, f"k.pack needs 2 or 4 registers that fill 32 or 64 bits, found {len(parts)} with {bits}"
-            )
+            raise self._error(f"k.pack needs 2 or 4 registers that fill 32 or 64 bits, found {len(parts)} with {bits}")
         return self._emit(f"mov.b{bits}", parts, result=type or default)
 
     def unpack(self, value: Register[Any], type: type[U]) -> list[U]:
         """The pieces of a wider register, the lowest first: one `mov`."""
-        site = self.source.here(sys._getframe(1))
-        cls = self._type(type, site)
+        site = self._here
+        cls = self._type(type)
         count = value.type.bits // max(cls.bits, 1)
         if count not in (2, 4) or cls.bits < 16:
-            raise mistakes.error(site, f"{self._shown(value)} is {value.type.ptx}; it has no pieces of type {cls.ptx}")
-        names, _, _ = self.source.names(self._frame, site)
+            raise self._error(f"{self._shown(value)} is {value.type.ptx}; it has no pieces of type {cls.ptx}")
+        names, _, _ = self._names
         out: list[U] = self._family(cls, count, names, site)
         self._emit(f"mov.b{value.type.bits}", value, into=out, site=site)
         return out
@@ -274,51 +259,37 @@ class Builder(Probes, Instructions):
         """`a` where `condition` holds, else `b`: one `selp`. `type=` when both are numbers."""
         cls = type or next((v.type for v in (a, b) if isinstance(v, Register)), None)
         if cls is None:
-            raise mistakes.error(self._here, "k.select of two numbers needs their type", "k.select(p, 1, 0, type=u32)")
+            raise self._error("k.select of two numbers needs their type", "k.select(p, 1, 0, type=u32)")
         for v in (a, b):
             if isinstance(v, Register) and v.type is not cls:
-                raise mistakes.error(
-                    self._here,
-                    f"k.select gives one type, found {cls.ptx} and {v.type.ptx}",
-                    self._converted(cls, v),
-                )
+                raise self._error(f"k.select gives one type, found {cls.ptx} and {v.type.ptx}", self._converted(cls, v))
         word = f"b{cls.bits}" if cls.bits == 16 or cls.kind == "packed" else cls.ptx
         return self._emit(f"selp.{word}", a, b, condition, result=cls)
 
     # -- a few names that are not opcodes
-    @overload
-    def exp2(self, x: Register[T], *, ftz: bool = False) -> T: ...
-    @overload
-    def exp2(self, x: Register[Any], *, ftz: bool = False) -> Any: ...
-    def exp2(self, x: Register[Any], *, ftz: bool = False) -> Any:
+    def exp2(self, x: Register[T], *, ftz: bool = False) -> T:
         """2 to the power x. f32: one `ex2.approx`. PTX has no instruction for f64: see `math64.exp2`."""
-        site = self.source.here(sys._getframe(1))
-        if isinstance(x, Register) and x.type is f64:
-            return math64.exp2(self, x, site)
-        return self._invoke("ex2", (x,), {"ftz": True} if ftz else {}, site)
+        return self._approximate("ex2", math64.exp2, x, ftz)
 
-    @overload
-    def log2(self, x: Register[T], *, ftz: bool = False) -> T: ...
-    @overload
-    def log2(self, x: Register[Any], *, ftz: bool = False) -> Any: ...
-    def log2(self, x: Register[Any], *, ftz: bool = False) -> Any:
+    def log2(self, x: Register[T], *, ftz: bool = False) -> T:
         """The logarithm to base 2. f32: one `lg2.approx`. f64: see `math64.log2`."""
-        site = self.source.here(sys._getframe(1))
-        if isinstance(x, Register) and x.type is f64:
-            return math64.log2(self, x, site)
-        return self._invoke("lg2", (x,), {"ftz": True} if ftz else {}, site)
+        return self._approximate("lg2", math64.log2, x, ftz)
+
+    def _approximate(self, name: str, of_f64: Callable[..., Any], x: Register[T], ftz: bool) -> T:
+        exact = isinstance(x, Register) and x.type is f64
+        made: T = of_f64(self, x, self._here) if exact else self._invoke(name, (x,), {"ftz": True} if ftz else {})
+        return made
 
     # -- where am I
     def special(self, name: str) -> Any:
         """A special register by its PTX name without the `%` (`"tid.x"`, `"clock64"`): one `mov`, of each component."""
         if name in AXES:
             return Axes(self, name)
-        site = self.source.here(sys._getframe(1))
         cls = u64 if name in ("clock64", "globaltimer", "gridid") else u32
-        names, _, _ = self.source.names(self._frame, site)
+        names, _, _ = self._names
         own = names if isinstance(names, str) and names not in AXES else None
         hint = None if own or isinstance(names, tuple) else name.replace(".", "_")
-        return self._emit(f"mov.{cls.ptx}", f"%{name}", result=cls, site=site, hint=hint)
+        return self._emit(f"mov.{cls.ptx}", f"%{name}", result=cls, hint=hint)
 
     tid = Special[Axes]("The thread's place in its block.")
     ntid = Special[Axes]("The block's size in threads.")
@@ -346,8 +317,7 @@ class Builder(Probes, Instructions):
             How many threads arrive, by default all of the block.
         """
         if threads is None and self.roles.inside:
-            raise mistakes.error(
-                self._here,
+            raise self._error(
                 "this barrier waits for all threads of the block, and only some of its warpgroups reach it",
                 "k.barrier(1, 128)",
             )
@@ -363,7 +333,7 @@ class Builder(Probes, Instructions):
         registers
             How many each of their threads gets (`setmaxnreg`); the block starts with an equal share for all.
         """
-        return self.roles.role(numbers, registers, self.source.here(sys._getframe(1)))
+        return self.roles.role(numbers, registers)
 
     def pipeline(self, stages: int, arrivals: int = 0) -> Pipeline:
         """A ring of mbarriers through which one role hands tiles to others and gets them back.
@@ -377,9 +347,8 @@ class Builder(Probes, Instructions):
         arrivals
             How many releases give a tile back.
         """
-        site = self.source.here(sys._getframe(1))
-        names, _, _ = self.source.names(self._frame, site)
-        return Pipeline(self, stages, arrivals, site, f"{names}_" if isinstance(names, str) else "")
+        names, _, _ = self._names
+        return Pipeline(self, stages, arrivals, f"{names}_" if isinstance(names, str) else "")
 
     def launch_bounds(self, threads: int, blocks: int | None = None) -> None:
         """Promises how the kernel is launched: the assembler then knows how many registers a thread may have.
@@ -413,8 +382,7 @@ class Builder(Probes, Instructions):
         def __getattr__(self, name: str) -> NoReturn:
             if name.startswith("_") and lines(name) is None:
                 raise AttributeError(name)
-            site = self.source.here(sys._getframe(1))
-            call = call_at(site)
+            call = call_at(self._here)
             what = f"k has no `{name}`"
             write = mistakes.as_loop(list(call.arguments)) if name == "range" else instead(call)
             if not write:
@@ -422,7 +390,7 @@ class Builder(Probes, Instructions):
                 close = [*mistakes.closest(name, words), ""][0]
                 what += mistakes.close(name, words)
                 write = str(replace(call, function=f"k.{close}")) if close else 'k.op("opcode.with.modifiers", ...)'
-            raise mistakes.BuildAttributeError(mistakes.message(site, what, write))
+            raise mistakes.attribute_error(self._here, what, write)
 
 
 type_ = type

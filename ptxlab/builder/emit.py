@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, TypeVar
 
+from ptxlab import targets
 from ptxlab.builder import mistakes
 from ptxlab.builder.immediates import immediate
 from ptxlab.builder.plan import Plan, miscounted, plan
 from ptxlab.builder.pointer import Coordinates, Ptr
-from ptxlab.builder.registers import IN_REGISTER, TYPES, Operations, Register, Scope, Var
+from ptxlab.builder.registers import IN_REGISTER, TYPES, Register, Scope, Var
 from ptxlab.builder.source import Names, Site, Source
 from ptxlab.builder.suggestions import address_of, call_at, completed
 from ptxlab.builder.warpgroup import Products, SharedStores
@@ -64,11 +65,12 @@ class Vec:
     pair: bool = False
 
 
-class Emitter(Operations):
+class Emitter:
     """Registers, names and the emission point; `Builder` adds the methods that kernels use."""
 
-    def __init__(self) -> None:
+    def __init__(self, arch: str) -> None:
         self.source = Source()
+        self.target = targets.get(arch)
         self.body = Scope()
         self.scope = self.body
         self.guarded: Register[Any] | None = None
@@ -85,6 +87,10 @@ class Emitter(Operations):
     def _here(self) -> Site:
         """The user's expression that is being evaluated."""
         return self.source.here(sys._getframe(1))
+
+    def _error(self, what: str, write: str = "", site: Site | None = None) -> BuildError:
+        """The error of that expression."""
+        return mistakes.error(site or self._here, what, write)
 
     # -- the emission point
     def _emit(
@@ -109,7 +115,9 @@ class Emitter(Operations):
         if self._with is not None:
             raise self._with.not_entered()
         p = opcode if isinstance(opcode, Plan) else self._plan(opcode, site)
-        self.plans.add(p)
+        if p not in self.plans:
+            self._check_target(p, site)
+            self.plans.add(p)
         if not p.required <= len(operands) <= len(p.sources):
             raise self._miscounted(p, operands, site)
         values = [
@@ -137,6 +145,11 @@ class Emitter(Operations):
             return plan(opcode)
         except FormError as why:
             raise mistakes.error(site, why.what, syntax=why.syntax) from None
+
+    def _check_target(self, p: Plan, site: Site) -> None:
+        if (needs := p.form.op.sm) > self.target.number:
+            what = f"{p.opcode} needs sm_{needs} or later; this kernel is built for {self.target.name}"
+            raise mistakes.error(site, what, f'@kernel(arch="sm_{needs}")')
 
     def _miscounted(self, p: Plan, operands: Sequence[Any], site: Site) -> BuildError:
         call, name = call_at(site), p.form.op.name
@@ -347,6 +360,12 @@ class Emitter(Operations):
         assert frame is not None
         return frame
 
+    @property
+    def _names(self) -> tuple[Names, bool, FrameType]:
+        """What the value of that expression is assigned to; see `Source.names`."""
+        site = self._here
+        return self.source.names(self._frame, site)
+
     # -- for messages
     def _not_rebinding(self, names: Names, frame: FrameType, site: Site) -> None:
         local = frame.f_locals
@@ -375,10 +394,10 @@ class Emitter(Operations):
         """The Python text that makes a register another type; empty where there is none."""
         return mistakes.conversion(to, r.type, self._python(r))
 
-    def _type(self, given: Any, site: Site) -> Any:
+    def _type(self, given: Any) -> Any:
         cls = TYPES.get(given) if isinstance(given, str) else given
         if not (isinstance(cls, type) and issubclass(cls, Register) and cls.bits):
             word = getattr(given, "__name__", given)
-            write = [t for t in meant(word) if t in TYPES] if isinstance(word, str) else []
-            raise mistakes.error(site, f"expected a type (f32, u32, ...), found {given!r}", *write[:1])
+            write = next((t for t in meant(word) if t in TYPES), "") if isinstance(word, str) else ""
+            raise self._error(f"expected a type (f32, u32, ...), found {given!r}", write)
         return cls

@@ -6,7 +6,6 @@ of its list. The lists become labels and branches once, in the printer.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
@@ -45,8 +44,8 @@ def check_loop(turns: list[tuple[Waits, int, int]]) -> None:
 class Flow(Memory):
     """The control-flow half of the builder."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, arch: str) -> None:
+        super().__init__(arch)
         self._ifs = 0
         self._loops: list[Loop] = []
         self._turns: list[list[tuple[Waits, int, int]]] = []  # how far they were when each loop began
@@ -55,15 +54,14 @@ class Flow(Memory):
 
     def if_(self, condition: Register[pred]) -> Block[None]:
         """`with k.if_(p):` the body runs in the threads where `p` holds; the others branch around it."""
-        site = self.source.here(sys._getframe(1))
-        self._predicate(condition, "if_", site)
-        node = If(condition, self._new_if(), site)
+        self._predicate(condition, "if_")
+        node = If(condition, self._new_if(), self._here)
 
         def enter() -> Scope:
             self.scope.nodes.append(node)
             return node.then
 
-        return Block(self, "if_", enter, site)
+        return Block(self, "if_", enter)
 
     def _new_if(self) -> int:
         self._ifs += 1
@@ -71,7 +69,6 @@ class Flow(Memory):
 
     def else_(self) -> Block[None]:
         """`with k.else_():` directly after a `with k.if_(p):`."""
-        site = self.source.here(sys._getframe(1))
         node = self.scope.nodes[-1] if self.scope.nodes else None
         if not isinstance(node, If) or node.other is not None:
             why = (
@@ -83,8 +80,7 @@ class Flow(Memory):
                     else "there is no `if_` in this body"
                 )
             )
-            raise mistakes.error(
-                site,
+            raise self._error(
                 f"k.else_() must follow its `with k.if_(...)` directly; {why}",
                 "with k.if_(p):\n    ...\nwith k.else_():\n    ...",
             )
@@ -93,7 +89,7 @@ class Flow(Memory):
             node.other = Scope("else_")
             return node.other
 
-        return Block(self, "else_", enter, site)
+        return Block(self, "else_", enter)
 
     @overload
     def loop(self, stop: Register[T], *, start: Register[T] | int = 0, step: Register[T] | int = 1) -> Block[T]: ...
@@ -115,10 +111,9 @@ class Flow(Memory):
         step
             A negative one is a number, with a signed type.
         """
-        site = self.source.here(sys._getframe(1))
+        site = self._here
         if unknown:
-            raise mistakes.error(
-                site,
+            raise self._error(
                 "k.loop takes one argument without a name: where the loop stops",
                 mistakes.as_loop(list(call_at(site).arguments) or ["start", "stop", "step"][: 1 + len(unknown)]),
             )
@@ -127,16 +122,13 @@ class Flow(Memory):
             if isinstance(value, Register):
                 self._usable(value)
                 if value.type.kind not in ("signed", "unsigned") or value.type.bits < 32:
-                    raise mistakes.error(
-                        site,
+                    raise self._error(
                         f"a loop counts integers, {what} {self._shown(value)} is {value.type.ptx}",
                         self._converted(u32, value),
                     )
                 if cls is not None and value.type is not cls:
-                    raise mistakes.error(
-                        site,
-                        f"a loop counts in one type, found {cls.ptx} and {value.type.ptx}",
-                        self._converted(cls, value),
+                    raise self._error(
+                        f"a loop counts in one type, found {cls.ptx} and {value.type.ptx}", self._converted(cls, value)
                     )
                 cls = value.type
             elif not hasattr(value, "__index__"):
@@ -145,25 +137,22 @@ class Flow(Memory):
                     within = (value.start, value.stop, value.step)
                 parts = [self._python(v) if isinstance(v, Register) else repr(v) for v in within]
                 write = mistakes.as_loop(parts) if parts else ""
-                raise mistakes.error(site, f"a loop counts integers, {what} is {value!r}", write)
+                raise self._error(f"a loop counts integers, {what} is {value!r}", write)
         kind: type[Any] = cls or u32
         if not isinstance(step, Register) and step == 0:
-            raise mistakes.error(site, "a loop with step 0 never ends")
+            raise self._error("a loop with step 0 never ends")
         down = not isinstance(step, Register) and step < 0
         if down and kind.kind != "signed":
-            raise mistakes.error(
-                site,
+            raise self._error(
                 f"counting down needs a signed type, this loop counts in {kind.ptx}: below 0 it would wrap around",
                 "k.loop(k.cvt(s32, stop), start=..., step=-1)",
             )
-        made: list[Loop] = []
         index: list[Any] = []
 
         def enter() -> Scope:
             i = self._emit(f"mov.{kind.ptx}", start, result=kind, site=site)
             node = self._new_loop(i.label, site)
             i.scope = node.body
-            made.append(node)
             index.append(i)
             with Inside(self, node.head):
                 node.test = self._emit(
@@ -178,15 +167,14 @@ class Flow(Memory):
             with Inside(self, node.step):
                 self._emit(f"add.{kind.ptx}", index[0], step, into=index[0], site=site)
 
-        return Block(self, "loop", enter, site, leave, lambda: index[0])
+        return Block(self, "loop", enter, leave, lambda: index[0])
 
     def while_(self, condition: Callable[[], pred]) -> Block[None]:
         """`with k.while_(lambda: lo < hi):` computes the condition before every round and leaves when it is false."""
-        site = self.source.here(sys._getframe(1))
+        site = self._here
         if not callable(condition):
             text = site.text[len("k.while_(") : -1] if site.text.startswith("k.while_(") else "condition"
-            raise mistakes.error(
-                site,
+            raise self._error(
                 "a while loop computes its condition before every round, so it takes a function",
                 f"with k.while_(lambda: {text}):",
             )
@@ -202,23 +190,16 @@ class Flow(Memory):
                 node.test = test
             return node.body
 
-        def leave() -> None:
-            self._leave_loop()
+        return Block(self, "while_", enter, self._leave_loop)
 
-        return Block(self, "while_", enter, site, leave)
-
-    def wait_for_phase(self, mbarrier: Ptr[Any], phase: Any, site: Site | None = None) -> None:
+    def wait_for_phase(self, mbarrier: Ptr[Any], phase: Any) -> None:
         """Waits until the phase of an mbarrier with this parity (0 or 1) is over: `mbarrier.try_wait` in a loop."""
-        if site is None:
-            site = self.source.here(sys._getframe(1))
-        self._unguarded(
-            site, "a wait inside `with k.guard(...)`: a guard applies to single instructions", "with k.if_(p):"
-        )
-        node = self._new_loop("", site)
+        self._unguarded("a wait inside `with k.guard(...)`: a guard applies to single instructions", "with k.if_(p):")
+        node = self._new_loop("", self._here)
         self.scope.nodes.append(node)
         with Inside(self, node.head):
             node.test = self._emit(
-                "mbarrier.try_wait.parity.shared::cta.b64", mbarrier, phase, result=pred, site=site, temporary=True
+                "mbarrier.try_wait.parity.shared::cta.b64", mbarrier, phase, result=pred, temporary=True
             )
 
     def _enter_loop(self, node: Loop) -> None:
@@ -231,29 +212,28 @@ class Flow(Memory):
 
     def break_if(self, condition: Register[pred]) -> None:
         """Leaves the innermost loop where `condition` holds."""
-        self._jump("end", condition, "break_if", self.source.here(sys._getframe(1)))
+        self._jump("end", condition, "break_if")
 
     def continue_if(self, condition: Register[pred]) -> None:
         """Goes on with the next round of the innermost loop where `condition` holds."""
-        self._jump("next", condition, "continue_if", self.source.here(sys._getframe(1)))
+        self._jump("next", condition, "continue_if")
 
-    def _jump(self, where: str, condition: Any, name: str, site: Site) -> None:
-        self._predicate(condition, name, site)
+    def _jump(self, where: str, condition: Any, name: str) -> None:
+        self._predicate(condition, name)
         if not self._loops:
-            raise mistakes.error(site, f"k.{name} is not inside a loop", "with k.loop(n) as j:")
-        self._unguarded(site, f"k.{name} inside `with k.guard(...)`: an instruction has one guard", f"k.{name}(a & b)")
+            raise self._error(f"k.{name} is not inside a loop", "with k.loop(n) as j:")
+        self._unguarded(f"k.{name} inside `with k.guard(...)`: an instruction has one guard", f"k.{name}(a & b)")
         node = self._loops[-1]
         node.continued |= where == "next"
-        self.scope.nodes.append(Jump(node, where, condition, site))
+        self.scope.nodes.append(Jump(node, where, condition, self._here))
 
     def guard(self, condition: Register[pred]) -> Block[None]:
         """`with k.guard(p):` puts `@p` before every instruction of the body, instead of branching around it.
 
         What the body computes is undefined in the threads where `p` does not hold: use it inside, or select.
         """
-        site = self.source.here(sys._getframe(1))
-        self._predicate(condition, "guard", site)
-        self._unguarded(site, "an instruction has one guard; combine the two", "with k.guard(a & b):")
+        self._predicate(condition, "guard")
+        self._unguarded("an instruction has one guard; combine the two", "with k.guard(a & b):")
         scope = self.scope
 
         def enter() -> Scope:
@@ -263,24 +243,21 @@ class Flow(Memory):
         def leave() -> None:
             self.guarded = None
 
-        return Block(self, "guard", enter, site, leave)
+        return Block(self, "guard", enter, leave)
 
     def return_if(self, condition: Register[pred]) -> None:
         """`@p ret;`: the threads where `condition` holds are done."""
-        site = self.source.here(sys._getframe(1))
-        self._predicate(condition, "return_if", site)
-        self._unguarded(
-            site, "k.return_if inside `with k.guard(...)`: an instruction has one guard", "k.return_if(a & b)"
-        )
+        self._predicate(condition, "return_if")
+        self._unguarded("k.return_if inside `with k.guard(...)`: an instruction has one guard", "k.return_if(a & b)")
         self.guarded = condition
         try:
-            self._emit("ret", site=site)
+            self._emit("ret")
         finally:
             self.guarded = None
 
-    def _unguarded(self, site: Site, what: str, write: str) -> None:
+    def _unguarded(self, what: str, write: str) -> None:
         if self.guarded is not None:
-            raise mistakes.error(site, what, write)
+            raise self._error(what, write)
 
     def _new_loop(self, index: str, site: Site) -> Loop:
         name, n = index or "1", 1
@@ -290,20 +267,20 @@ class Flow(Memory):
         self._labels.add(name)
         return Loop(name, site, Scope("loop"), Scope("loop"), Scope("loop"))
 
-    def _predicate(self, condition: Any, name: str, site: Site) -> None:
+    def _predicate(self, condition: Any, name: str, site: Site | None = None) -> None:
         if isinstance(condition, bool):
-            raise mistakes.error(
-                site,
+            raise self._error(
                 f"k.{name} got {condition}, which Python knows when the kernel is built; a plain "
                 "`if` chooses what is emitted",
                 "if ...:",
+                site,
             )
         if not isinstance(condition, Register):
-            raise mistakes.error(site, f"k.{name} needs a predicate, found {condition!r}", f"k.{name}(x < y)")
+            raise self._error(f"k.{name} needs a predicate, found {condition!r}", f"k.{name}(x < y)", site)
         self._usable(condition)
         if condition.type.kind != "pred":
-            raise mistakes.error(
-                site,
+            raise self._error(
                 f"k.{name} needs a predicate, {self._shown(condition)} is {condition.type.ptx}",
                 f"k.{name}({self._python(condition)} != 0)",
+                site,
             )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import keyword
 import re
-import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,7 +16,6 @@ from ptxlab.builder.flow import Flow
 from ptxlab.builder.plan import Kind, Plan, resolve
 from ptxlab.builder.pointer import Ptr
 from ptxlab.builder.registers import Register
-from ptxlab.builder.source import Site
 from ptxlab.builder.suggestions import call_at, completed
 from ptxlab.isa import TABLE, FormError, Op
 
@@ -45,37 +43,32 @@ class Instructions(Flow):
             A list for a vector, None where there is no result.
         """
         if len(opcode.split()) > 1:
-            site = self.source.here(sys._getframe(1))
             word, rest = opcode.rstrip("; ").split(None, 1)
-            raise mistakes.error(
-                site, "k.op takes the opcode and its operands as separate arguments", f'k.op("{word}", {rest})'
-            )
+            raise self._error("k.op takes the opcode and its operands as separate arguments", f'k.op("{word}", {rest})')
         return self._emit(opcode, *operands, into=into, both=both)
 
-    def _invoke(self, name: str, operands: tuple[Any, ...], modifiers: dict[str, Any], site: Site | None = None) -> Any:
+    def _invoke(self, name: str, operands: tuple[Any, ...], modifiers: dict[str, Any]) -> Any:
         """What every generated method does: finds the form that the operands and modifiers mean, and emits it."""
-        if site is None:
-            site = self.source.here(sys._getframe(1))
         into, both = modifiers.pop("into", None), modifiers.pop("both", False)
         result = modifiers.pop("result", None)
         word = next((o for o in operands if isinstance(o, str) and any(o in e.words for e in TABLE[name])), None)
         if word is not None:
             what = f"{word!r} is a modifier of {name}; modifiers are keyword arguments"
-            raise mistakes.error(site, what, completed(name, call_at(site)))
-        p = self._resolved(name, operands, modifiers, site)
-        return self._emit(p, *operands, into=into, both=both, result=result, site=site)
+            raise self._error(what, completed(name, call_at(self._here)))
+        p = self._resolved(name, operands, modifiers)
+        return self._emit(p, *operands, into=into, both=both, result=result)
 
-    def _resolved(self, name: str, operands: tuple[Any, ...], modifiers: dict[str, Any], site: Site) -> Plan:
+    def _resolved(self, name: str, operands: tuple[Any, ...], modifiers: dict[str, Any]) -> Plan:
         """The plan of a call, or a `BuildError` with the table's words."""
         try:
             return resolve(name, tuple(map(_kind, operands)), tuple(modifiers.items()))
         except FormError as why:
-            raise mistakes.error(site, why.what, completed(name, call_at(site)), why.syntax) from None
+            raise mistakes.error(self._here, why.what, completed(name, call_at(self._here)), why.syntax) from None
         except TypeError:  # a modifier that cannot be hashed
             wrong = next((f"{n}={v!r}" for n, v in modifiers.items() if not isinstance(v, str | int | type)), "")
             if not wrong:
                 raise
-            raise mistakes.error(site, f"{name}: a modifier is a word, found {wrong}") from None
+            raise self._error(f"{name}: a modifier is a word, found {wrong}") from None
 
 
 def method_name(opcode: str) -> str:

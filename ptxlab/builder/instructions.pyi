@@ -7,7 +7,6 @@ from ptxlab.builder.flow import Flow
 from ptxlab.builder.plan import Plan
 from ptxlab.builder.pointer import Ptr
 from ptxlab.builder.registers import Register
-from ptxlab.builder.source import Site
 from ptxlab.builder.registers import pred
 from ptxlab.isa import Op
 
@@ -18,10 +17,8 @@ def documented(entries: Iterable[Op]) -> list[tuple[list[str], str]]: ...
 
 class Instructions(Flow):
     def op(self, opcode: str, *operands: Any, into: Any = None, both: bool = False) -> Any: ...
-    def _invoke(
-        self, name: str, operands: tuple[Any, ...], modifiers: dict[str, Any], site: Site | None = None
-    ) -> Any: ...
-    def _resolved(self, name: str, operands: tuple[Any, ...], modifiers: dict[str, Any], site: Site) -> Plan: ...
+    def _invoke(self, name: str, operands: tuple[Any, ...], modifiers: dict[str, Any]) -> Any: ...
+    def _resolved(self, name: str, operands: tuple[Any, ...], modifiers: dict[str, Any]) -> Plan: ...
 
     def add(self, a: Register[T] | int | float, b: Register[T] | int | float, *, type: Literal["u16", "u32", "u64", "s16", "s32", "s64", "u16x2", "s16x2", "f32", "f64", "f16", "f16x2", "bf16", "bf16x2", "f32x2"] | type[Any] = ..., sat: bool = ..., cc: bool = ..., rnd: Literal["rn", "rz", "rm", "rp"] | bool = ..., ftz: bool = ..., into: Any = ..., both: bool = ...) -> T:
         """add.type  d, a, b

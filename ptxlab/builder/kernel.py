@@ -164,13 +164,9 @@ class KernelFunction(HasVariables):
                 raise mistakes.error(
                     site, f"`{PARAMETER}` is the name of the parameter that a probes=True build adds", "probed"
                 )
-            k.parameters.append(Param(p.name, kind))
-            arguments[p.name] = _loaded(k, k.parameters[-1], site)
+            arguments[p.name] = _declared(k, p.name, kind, site)
         for more, kind in (extra or {}).items():
-            if not IDENTIFIER.match(more) or more in (PARAMETER, *(p.name for p in k.parameters)):
-                raise mistakes.error(at, f"`{more}` cannot be the name of one more parameter", f"{more}s")
-            k.parameters.append(Param(more, kind))
-            k.extra[more] = _loaded(k, k.parameters[-1], at)
+            k.extra[more] = _declared(k, more, kind, at)
         if python:
             unknown = next(iter(python))
             raise mistakes.error(
@@ -178,8 +174,7 @@ class KernelFunction(HasVariables):
                 f"{name} has no Python parameter `{unknown}`" + mistakes.close(unknown, [p.name for p in declared[1:]]),
             )
         if probes:
-            k.parameters.append(Param(PARAMETER, PointerType(f32)))
-            k._probe_base = k._emit("ld.param.u64", f"[{PARAMETER}]", result=u64, hint=PARAMETER, site=at)
+            k._probe_base = _declared(k, PARAMETER, PointerType(f32), at).base
         try:
             with resting():  # each instruction is ten objects or more
                 returned = function(k, **arguments)
@@ -208,7 +203,6 @@ class KernelFunction(HasVariables):
                 )
             k.parameters[-1] = Param(PARAMETER, PointerType(k._probe_type))
         k._emit("ret", site=Site(at.span))
-        _check_target(k)
         with resting():
             ptx, spans = text(k, loc=self.loc if loc is None else loc)
         k.source.frame = None
@@ -386,15 +380,17 @@ def _explained(k: Builder, wrong: AttributeError | NameError | TypeError) -> Bui
     if isinstance(wrong.obj, Ptr):
         owner, _, _ = call.function.rpartition(".")
         write = f"{owner}[i] = x" if wrong.name in ("store", "set", "write") else f"x = {owner}[i]"
-        return mistakes.BuildAttributeError(mistakes.message(site, f"a pointer has no `{wrong.name}`", write))
+        return mistakes.attribute_error(site, f"a pointer has no `{wrong.name}`", write)
     if not isinstance(wrong.obj, FunctionType | MethodType):
         return None
     what = f"k.{wrong.obj.__name__} has no `{wrong.name}`: modifiers and types are arguments"
-    return mistakes.BuildAttributeError(mistakes.message(site, what, instead(call)))
+    return mistakes.attribute_error(site, what, instead(call))
 
 
-def _loaded(k: Builder, p: Param, site: Site) -> Any:
-    """The register (or pointer) with a parameter's value."""
+def _declared(k: Builder, name: str, kind: Any, site: Site) -> Any:
+    """The register (or pointer) with the value of one more parameter."""
+    p = Param(name, kind)
+    k.parameters.append(p)
     if isinstance(p.type, PointerType):
         base = k._emit("ld.param.u64", f"[{p.name}]", result=u64, hint=p.name, site=site)
         return Ptr(k, base, p.type.element)
@@ -409,30 +405,6 @@ def _loaded(k: Builder, p: Param, site: Site) -> Any:
 def _concrete(annotation: Any, given: Mapping[str, type[Any]]) -> Any:
     """A type variable as the type that `types=` gives it."""
     return given.get(annotation.__name__, annotation) if isinstance(annotation, typing.TypeVar) else annotation
-
-
-def _check_target(k: Builder) -> None:
-    for p in k.plans:
-        if p.form.op.sm > k.target.number:
-            node = _first_use(k.body.nodes, p.opcode)
-            raise mistakes.error(
-                node,
-                f"{p.opcode} needs sm_{p.form.op.sm} or later; this kernel is built for {k.arch}",
-                f'@kernel(arch="sm_{p.form.op.sm}")',
-            )
-
-
-def _first_use(nodes: list[Any], opcode: str) -> Site | None:
-    for node in nodes:
-        if getattr(node, "opcode", None) == opcode:
-            site: Site | None = node.site
-            return site
-        for inner in ("head", "then", "other", "body", "step"):
-            body = getattr(node, inner, None)
-            found = _first_use(body.nodes, opcode) if body is not None else None
-            if found is not None:
-                return found
-    return None
 
 
 def _ascii(name: str) -> str:

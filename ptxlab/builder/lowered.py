@@ -176,40 +176,13 @@ def evaluate(
     return known[root]
 
 
-class Ranges:
-    """The least and the greatest of any stretch of an array: of stretches of 1, 2, 4, ... they are known."""
-
-    def __init__(self, array: Any) -> None:
-        flat = np.asarray(array, np.float64).reshape(-1) if np.size(array) else np.zeros(1)
-        self.size, self.least, self.most = flat.size, [flat], [flat]
-        step = 1
-        while 2 * step <= flat.size:
-            self.least.append(np.minimum(self.least[-1][:-step], self.least[-1][step:]))
-            self.most.append(np.maximum(self.most[-1][:-step], self.most[-1][step:]))
-            step *= 2
-
-    def of(self, low: Any, high: Any) -> tuple[Any, Any]:
-        """Bounds of the elements from `low` to `high`, arrays of indices, which are brought into the array."""
-        low, high = np.broadcast_arrays(*(np.clip(x, 0, max(0, self.size - 1)) for x in (low, high)))
-        low, high = low.astype(np.int64), high.astype(np.int64)
-        level = np.frexp((high - low + 1).astype(np.float64))[1] - 1
-        least, most = np.empty(low.shape), np.empty(low.shape)
-        for n in np.unique(level):
-            here = level == n
-            start, end = low[here], high[here] - (1 << int(n)) + 1
-            least[here] = np.minimum(self.least[n][start], self.least[n][end])
-            most[here] = np.maximum(self.most[n][start], self.most[n][end])
-        return least, most
-
-
 Bounds = tuple[Any, Any]
 """The least and the greatest that something can be: numbers, or arrays."""
 
 
 def bounds(graph: Graph, leaves: Mapping[str, Bounds], values: Mapping[str, Any]) -> dict[Node, Bounds]:
     """Between which numbers each node is, where each leaf is between two: arrays broadcast. A truth is 0 or 1, so
-    (1, 1) is always true and (0, 0) never. values: numbers, and arrays or their `Ranges`; what is not known may be
-    anything."""
+    (1, 1) is always true and (0, 0) never. values: numbers and arrays; what is not known may be anything."""
     known: dict[Node, Bounds] = {}
     with np.errstate(all="ignore"):
         for node in graph.nodes:
@@ -219,7 +192,7 @@ def bounds(graph: Graph, leaves: Mapping[str, Bounds], values: Mapping[str, Any]
 
 
 _AT_ENDS: dict[str, Callable[..., Any]] = {
-    op: NUMPY[op] for op in "+ - * / min max neg floor ceil rcp < <= > >=".split()
+    op: NUMPY[op] for op in "+ - * / min max neg floor ceil rcp where < <= > >= & | ^ ~".split()
 }
 _AT_ENDS |= {
     "real": np.positive,
@@ -227,34 +200,27 @@ _AT_ENDS |= {
     "<<": lambda x, n: x * np.exp2(n),
     ">>": lambda x, n: np.floor(x * np.exp2(-n)),
 }
-"""Functions that grow or fall in each operand: the least and the greatest are where the operands have theirs."""
-_TRUTHS = {"&": np.minimum, "|": np.maximum, "^": np.not_equal, "~": np.logical_not}
+"""Functions that grow or fall in each operand: the least and the greatest are where the operands have theirs. `& | ^ ~`
+are so of truths."""
 
 
 def _bound(node: Node, args: list[Bounds], leaves: Mapping[str, Bounds], values: Mapping[str, Any]) -> Bounds:
-    op = node.op
+    op, rule = node.op, _AT_ENDS.get(node.op)
     anything = (0.0, 1.0) if node.kind == "truth" else (-math.inf, math.inf)
-    if op == "const":
-        return float(node.value), float(node.value)
+    if op == "const" or (op == "number" and node.value in values):
+        value = float(node.value if op == "const" else values[node.value])
+        return value, value
     if op == "load":
-        table = values.get(node.value)
-        if table is None:
-            return anything
-        return (table if isinstance(table, Ranges) else Ranges(table)).of(*args[0])
-    if op == "number" and node.value in values:
-        return float(values[node.value]), float(values[node.value])
+        return anything if values.get(node.value) is None else _among(values[node.value], *args[0])
     if not args:
         return leaves.get(node.value if op == "number" else op, anything)
-    args = [(np.asarray(low, np.float64), np.asarray(high, np.float64)) for low, high in args]
+    truths = node.args[-1].kind == "truth"
+    args = [
+        (np.asarray(low, bool if truths else float), np.asarray(high, bool if truths else float)) for low, high in args
+    ]
     (low, high), (least, most) = args[0], args[-1]
     if op == "abs":
         return np.maximum(0, np.maximum(low, -high)), np.maximum(-low, high)
-    if op == "where":
-        (a, b), (c, d) = args[1:]
-        return (
-            np.where(low > 0, a, np.where(high < 1, c, np.minimum(a, c))),
-            np.where(low > 0, b, np.where(high < 1, d, np.maximum(b, d))),
-        )
     if op in ("==", "!="):
         equal, may = (low == high) & (least == most) & (low == least), (low <= most) & (least <= high)
         return (1.0 * equal, 1.0 * may) if op == "==" else (1.0 * ~may, 1.0 * ~equal)
@@ -263,11 +229,20 @@ def _bound(node: Node, args: list[Bounds], leaves: Mapping[str, Bounds], values:
         once = (least == most) & (high < start + least)  # all of it between two multiples
         found = np.where(once, low - start, 0), np.where(once, high - start, most - 1)
         return np.where(least > 0, found[0], -np.inf), np.where(least > 0, found[1], np.inf)
-    rule = (_TRUTHS if node.kind == "truth" and op in _TRUTHS else _AT_ENDS).get(op)
-    if rule is None:
+    if rule is None or (op in ("&", "|", "^", "~") and not truths):
         return anything
-    ends = np.broadcast_arrays(*(np.asarray(rule(*each), np.float64) for each in itertools.product(*args)))
+    ends = np.broadcast_arrays(*(np.asarray(rule(*each), float) for each in itertools.product(*args)))
     known = (least > 0) | (most < 0) if op in ("/", "//", "rcp") else True
     # 0 * inf is 0 where inf stands for an unknown number; a real one can be inf, and the product NaN
     lowest, highest = (np.fmin, np.fmax) if node.kind == "whole" else (np.minimum, np.maximum)
     return np.where(known, lowest.reduce(ends), -np.inf), np.where(known, highest.reduce(ends), np.inf)
+
+
+def _among(array: Any, low: Any, high: Any) -> Bounds:
+    """Bounds of an array's elements from `low` to `high`, arrays of indices, which are brought into the array."""
+    flat = np.append(np.asarray(array, float), (0.0, 0.0))  # a stretch ends before an element
+    low, high = np.broadcast_arrays(*(np.clip(x, 0, max(0, flat.size - 3)) for x in (low, high)))
+    each, back = np.unique(low * flat.size + high, return_inverse=True)
+    ends = np.stack([each // flat.size, each % flat.size + 1], -1).astype(np.int64).reshape(-1)
+    least, most = (function.reduceat(flat, ends)[::2] for function in (np.minimum, np.maximum))
+    return least[back].reshape(low.shape), most[back].reshape(low.shape)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
@@ -12,9 +11,8 @@ from typing import Any, TypeVar, overload
 from ptxlab.builder import mistakes
 from ptxlab.builder.arithmetic import Arithmetic
 from ptxlab.builder.immediates import half_bits, immediate
-from ptxlab.builder.pointer import Index, Pointing, Ptr, Shared, VarPtr
+from ptxlab.builder.pointer import Index, Ptr, Shared, VarPtr
 from ptxlab.builder.registers import IN_REGISTER, Register, u32, u64
-from ptxlab.builder.source import Site
 from ptxlab.builder.suggestions import address_of
 from ptxlab.errors import BuildError
 
@@ -31,11 +29,11 @@ class Array:
     align: int
 
 
-class Memory(Arithmetic, Pointing):
+class Memory(Arithmetic):
     """The memory half of the builder."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, arch: str) -> None:
+        super().__init__(arch)
         self.arrays: list[Array] = []
 
     # -- loads and stores
@@ -59,20 +57,20 @@ class Memory(Arithmetic, Pointing):
         **modifiers
             Of `ld`.
         """
-        site = self.source.here(sys._getframe(1))
-        self._vector(pointer, count, vector, site)
-        cls = self._loaded(pointer, site)
-        opcode = self._opcode("ld", pointer, vector, modifiers, site)
+        self._vector(pointer, count, vector)
+        cls = self._loaded(pointer)
+        opcode = self._opcode("ld", pointer, vector, modifiers)
         if count is None:
-            item: T = self._emit(opcode, pointer, result=cls, site=site)
+            item: T = self._emit(opcode, pointer, result=cls)
             return item
+        site = self._here
         names, _, frame = self.source.names(self._frame, site)
         if names is not None:
             self._not_rebinding(names, frame, site)
         out: list[T] = self._family(cls, count, names, site)
         for n in range(0, count, vector):
             at = pointer.moved(n * pointer.size)
-            self._emit(opcode, at, into=out[n] if vector == 1 else out[n : n + vector], site=site)
+            self._emit(opcode, at, into=out[n] if vector == 1 else out[n : n + vector])
             self.scope.nodes[-1].named = names is not None
         return out
 
@@ -97,49 +95,44 @@ class Memory(Arithmetic, Pointing):
         **modifiers
             Of `st`.
         """
-        site = self.source.here(sys._getframe(1))
         many = values if isinstance(values, Sequence) else [values]
-        self._vector(pointer, len(many), vector, site)
-        opcode = self._opcode("st", pointer, vector, modifiers, site)
+        self._vector(pointer, len(many), vector)
+        opcode = self._opcode("st", pointer, vector, modifiers)
         for n in range(0, len(many), vector):
             at = pointer.moved(n * pointer.size)
-            group = [self._stored(pointer, v, site) for v in many[n : n + vector]]
-            self._emit(opcode, at, group[0] if vector == 1 else group, site=site)
+            group = [self._stored(pointer, v) for v in many[n : n + vector]]
+            self._emit(opcode, at, group[0] if vector == 1 else group)
 
     def _element(self, pointer: Ptr[Any], index: Index | tuple[Index, ...]) -> Any:
-        site = self.source.here(sys._getframe(2))
-        cls = self._loaded(pointer, site)
-        at = self._at(pointer, index, site)
-        return self._emit(self._opcode("ld", pointer, 1, {}, site), at, result=cls, site=site)
+        cls = self._loaded(pointer)
+        at = self._at(pointer, index)
+        return self._emit(self._opcode("ld", pointer, 1, {}), at, result=cls)
 
     def _set_element(self, pointer: Ptr[Any], index: Index | tuple[Index, ...], value: Any) -> None:
-        site = self.source.here(sys._getframe(2))
-        stored = self._stored(pointer, value, site)
-        at = self._at(pointer, index, site)
-        self._emit(self._opcode("st", pointer, 1, {}, site), at, stored, site=site)
+        stored = self._stored(pointer, value)
+        at = self._at(pointer, index)
+        self._emit(self._opcode("st", pointer, 1, {}), at, stored)
 
-    def _vector(self, pointer: Ptr[Any], count: int | None, vector: int, site: Site) -> None:
+    def _vector(self, pointer: Ptr[Any], count: int | None, vector: int) -> None:
         if not isinstance(pointer, Ptr):
-            raise mistakes.error(site, f"expected a pointer, found {self._what(pointer)}", address_of(pointer))
+            raise self._error(f"expected a pointer, found {self._what(pointer)}", address_of(pointer))
         if isinstance(count, Register):
-            raise mistakes.error(site, f"expected a number of elements, found {self._what(count)}", "k.load(p + i)")
+            raise self._error(f"expected a number of elements, found {self._what(count)}", "k.load(p + i)")
         if vector not in (1, 2, 4) or vector * pointer.element.bits > 128:
-            raise mistakes.error(
-                site,
+            raise self._error(
                 f"a vector of {vector} {pointer.element.ptx} does not fit one access: at most 4 elements and 16 bytes",
                 f"vector={min(4, 128 // pointer.element.bits)}",
             )
         if count is not None and count % vector:
-            raise mistakes.error(site, f"{count} elements are not whole vectors of {vector}", "vector=1")
+            raise self._error(f"{count} elements are not whole vectors of {vector}", "vector=1")
         if pointer.offset % (vector * pointer.size):
-            raise mistakes.error(
-                site,
+            raise self._error(
                 f"the constant offset {pointer.offset} is not a multiple of the vector's "
                 f"{vector * pointer.size} bytes; the access would be misaligned",
                 "vector=1",
             )
 
-    def _opcode(self, name: str, pointer: Ptr[Any], vector: int, modifiers: dict[str, Any], site: Site) -> str:
+    def _opcode(self, name: str, pointer: Ptr[Any], vector: int, modifiers: dict[str, Any]) -> str:
         cls = pointer.element
         own = cls.kind in ("signed", "unsigned", "bits") or (cls.bits >= 32 and cls.kind == "float")
         memory = cls.ptx if own else f"b{cls.bits}"
@@ -153,88 +146,77 @@ class Memory(Arithmetic, Pointing):
             try:
                 return resolve(name, kinds, tuple((given | modifiers).items())).opcode
             except LookupError as why:
-                raise mistakes.error(site, str(why), syntax=getattr(why, "syntax", "")) from None
+                raise mistakes.error(self._here, str(why), syntax=getattr(why, "syntax", "")) from None
         return ".".join(p for p in parts if p)
 
-    def _loaded(self, pointer: Ptr[Any], site: Site) -> type[Any]:
+    def _loaded(self, pointer: Ptr[Any]) -> type[Any]:
         cls: type[Any] = pointer.element
         if cls.kind == "pred":
-            raise mistakes.error(site, "predicates do not live in memory; store a u8 of k.select(p, 1, 0, type=u32)")
+            raise self._error("predicates do not live in memory; store a u8 of k.select(p, 1, 0, type=u32)")
         held: type[Any] = IN_REGISTER.get(cls.ptx, cls)
         return held
 
-    def _stored(self, pointer: Ptr[Any], value: Any, site: Site) -> Any:
+    def _stored(self, pointer: Ptr[Any], value: Any) -> Any:
         cls = pointer.element
         if isinstance(value, Register):
             if value.type is not cls and value.type is not IN_REGISTER.get(cls.ptx):
-                raise mistakes.error(
-                    site,
+                raise self._error(
                     f"the pointer is Ptr[{cls.ptx}], {self._shown(value)} is {value.type.ptx}",
                     self._converted(cls, value),
                 )
             return value
         if isinstance(value, str | bytes) or not (isinstance(value, int | float) or hasattr(value, "__float__")):
-            raise mistakes.error(site, f"expected a register or a number to store, found {self._what(value)}")
+            raise self._error(f"expected a register or a number to store, found {self._what(value)}")
         if cls.ptx in ("f16", "bf16"):
-            return half_bits(float(value), cls.ptx, site)
-        return immediate(value, cls.ptx, site)
+            return half_bits(float(value), cls.ptx, self._here)
+        return immediate(value, cls.ptx, self._here)
 
     # -- addresses
-    def _moved(self, pointer: Ptr[Any], index: Index, stride: int, shape: tuple[int, ...] | None = None) -> Any:
-        """The pointer `index` steps of `stride` bytes on: free for a number, one `mad` for a register."""
-        return self._step(pointer, index, stride, self.source.here(sys._getframe(2)), shape)
-
     def _step(
         self,
         pointer: Ptr[Any],
         index: Any,
         stride: int,
-        site: Site,
         shape: tuple[int, ...] | None = None,
         into: Any = None,
         temporary: bool = False,
     ) -> Any:
+        """The pointer `index` steps of `stride` bytes on: free for a number, one `mad` for a register."""
         if not isinstance(index, Register):
             if hasattr(index, "__index__") and not isinstance(index, Ptr):
                 return pointer.moved(index.__index__() * stride, shape)
-            raise mistakes.error(site, f"a pointer moves by a number of elements, found {self._what(index)}")
+            raise self._error(f"a pointer moves by a number of elements, found {self._what(index)}")
         if index.type.kind not in ("signed", "unsigned") or index.type.bits < 32:
-            raise mistakes.error(
-                site,
+            raise self._error(
                 f"a pointer moves by an integer of 32 or 64 bits, {self._shown(index)} is {index.type.ptx}",
                 self._converted(u32, index),
             )
         wide = pointer.base.type.bits == 64
         if not wide and index.type.bits == 64:
-            raise mistakes.error(
-                site,
+            raise self._error(
                 f"{pointer.space} addresses have 32 bits, {self._shown(index)} is {index.type.ptx}",
                 self._converted(u32, index),
             )
         mad = f"mad.{'wide' if wide and index.type.bits == 32 else 'lo'}.{index.type.ptx}"
-        base = self._emit(
-            mad, index, stride, pointer.base, result=u64 if wide else u32, site=site, into=into, temporary=temporary
-        )
+        base = self._emit(mad, index, stride, pointer.base, result=u64 if wide else u32, into=into, temporary=temporary)
         return pointer.like(base, pointer.element, pointer.offset, shape, "")
 
-    def _at(self, pointer: Ptr[Any], index: Index | tuple[Index, ...], site: Site) -> Ptr[Any]:
+    def _at(self, pointer: Ptr[Any], index: Index | tuple[Index, ...]) -> Ptr[Any]:
         """The address of `p[i]` or `p[i, j]`: what is constant goes into the offset, each register is one `mad`."""
         many = index if isinstance(index, tuple) else (index,)
         dimensions = max(1, len(pointer.shape))
         if len(many) != dimensions:
             plural = "s" if dimensions > 1 else ""
             wanted = ", ".join("ijkl"[:dimensions])
-            raise mistakes.error(
-                site, f"this pointer has {dimensions} dimension{plural}, the index has {len(many)}", f"p[{wanted}]"
+            raise self._error(
+                f"this pointer has {dimensions} dimension{plural}, the index has {len(many)}", f"p[{wanted}]"
             )
         stride = pointer.size * math.prod(pointer.shape[1:])
         at = pointer
         for d, one in enumerate(many):
             if isinstance(one, slice):
-                raise mistakes.error(
-                    site, "a pointer has no slices; load consecutive elements", "k.load(p + start, count)"
-                )
-            at = self._step(at, one, stride, site, temporary=True)
+                raise self._error("a pointer has no slices; load consecutive elements", "k.load(p + start, count)")
+            at = self._step(at, one, stride, temporary=True)
             if d + 1 < len(many):
                 stride //= pointer.shape[d + 1]
         return at
@@ -270,19 +252,16 @@ class Memory(Arithmetic, Pointing):
         return VarPtr(self, made, pointer.element, 0, pointer.space, pointer.shape)
 
     def _advance(self, pointer: VarPtr[Any], index: Index) -> None:
-        site = self.source.here(sys._getframe(2))
         base = pointer.base
         if isinstance(index, Register):
-            self._step(pointer, index, pointer.size, site, into=base)
+            self._step(pointer, index, pointer.size, into=base)
         else:
-            self._emit(
-                f"add.{'s64' if base.type.bits == 64 else 's32'}", base, index * pointer.size, into=base, site=site
-            )
+            self._emit(f"add.{'s64' if base.type.bits == 64 else 's32'}", base, index * pointer.size, into=base)
 
     def _set_pointer(self, pointer: VarPtr[Any], other: Ptr[Any]) -> None:
         if not isinstance(other, Ptr) or other.element is not pointer.element or other.space != pointer.space:
-            raise mistakes.error(
-                self._here, f"expected Ptr[{pointer.element.ptx}] in {pointer.space} memory, found {self._what(other)}"
+            raise self._error(
+                f"expected Ptr[{pointer.element.ptx}] in {pointer.space} memory, found {self._what(other)}"
             )
         base = pointer.base
         if other.offset:
@@ -291,7 +270,7 @@ class Memory(Arithmetic, Pointing):
             self._emit(f"mov.{base.type.ptx}", other.base, into=base)
 
     def _pointer_error(self, pointer: Ptr[Any], what: str, write: str) -> BuildError:
-        return mistakes.error(self._here, what, re.sub(r"\bp\b", pointer.base.hint or "p", write))
+        return self._error(what, re.sub(r"\bp\b", pointer.base.hint or "p", write))
 
     # -- shared memory
     def shared(self, element: type[T], count: int | tuple[int, ...], align: int = 16) -> Shared[T]:
@@ -308,23 +287,21 @@ class Memory(Arithmetic, Pointing):
         align
             In bytes.
         """
-        site = self.source.here(sys._getframe(1))
         if isinstance(element, int | tuple):
-            raise mistakes.error(site, "k.shared takes the type first, then the count", f"k.shared(f32, {element})")
+            raise self._error("k.shared takes the type first, then the count", f"k.shared(f32, {element})")
         shape = count if isinstance(count, tuple) else (count,)
         if any(isinstance(n, Register) for n in shape):
             what = "a shared array needs its size when the kernel is built; k.dynamic_shared gets it at the launch"
-            raise mistakes.error(site, what, f"k.dynamic_shared({element.ptx})    # and pl.launch(..., shared=bytes)")
-        cls = self._type(element, site)
+            raise self._error(what, f"k.dynamic_shared({element.ptx})    # and pl.launch(..., shared=bytes)")
+        cls = self._type(element)
         total = math.prod(shape)
         if total < 1:
-            raise mistakes.error(
-                site,
+            raise self._error(
                 f"a shared array has at least one element, found {count}; k.dynamic_shared gets its size at the launch",
                 "k.dynamic_shared(f32)",
             )
         declared = cls.declared if cls.bits >= 16 else f"b{cls.bits}"
-        return self._array(cls, declared, total, align, shape if len(shape) > 1 else (), site)
+        return self._array(cls, declared, total, align, shape if len(shape) > 1 else ())
 
     def dynamic_shared(self, element: type[T], align: int = 16) -> Shared[T]:
         """The shared memory whose size the launch gives (`shared=`); every call is the same memory.
@@ -336,8 +313,7 @@ class Memory(Arithmetic, Pointing):
         align
             In bytes.
         """
-        site = self.source.here(sys._getframe(1))
-        return self._array(element, "b8", 0, align, (), site)
+        return self._array(element, "b8", 0, align, ())
 
     def _array(
         self,
@@ -346,11 +322,10 @@ class Memory(Arithmetic, Pointing):
         count: int,
         align: int,
         shape: tuple[int, ...],
-        site: Site,
         name: str = "",
     ) -> Shared[T]:
         """A shared array (of no elements: the dynamic one), called `name` or as what it is assigned to."""
-        names = name or self.source.names(self._frame, site)[0]
+        names = name or self._names[0]
         known = next((a for a in self.arrays if not a.count), None) if not count else None
         stem = names if isinstance(names, str) and names.isidentifier() and names.isascii() else "shared_1"
         symbol, n = stem, 1
@@ -363,7 +338,7 @@ class Memory(Arithmetic, Pointing):
         else:
             symbol = known.name
             self.arrays[self.arrays.index(known)] = Array(symbol, declared, 0, max(known.align, align))
-        base = self._emit("mov.u32", symbol, result=u32, site=site, hint=symbol)
+        base = self._emit("mov.u32", symbol, result=u32, hint=symbol)
         return Shared(self, base, element, 0, "shared", shape, symbol)
 
     def _symbols(self) -> set[str]:

@@ -55,6 +55,11 @@ def type_error(site: Site | None, what: str, write: str = "") -> BuildTypeError:
     return BuildTypeError(message(site, what, write))
 
 
+def attribute_error(site: Site | None, what: str, write: str = "") -> BuildAttributeError:
+    """A `BuildError` that is also an `AttributeError`."""
+    return BuildAttributeError(message(site, what, write))
+
+
 def closest(word: str, words: Iterable[str]) -> list[str]:
     """At most two words that are meant by another one."""
     words = list(words)

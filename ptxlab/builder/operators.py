@@ -7,7 +7,6 @@ from typing import Any
 from ptxlab.builder import mistakes
 from ptxlab.builder.emit import Emitter
 from ptxlab.builder.registers import TYPES, Register
-from ptxlab.builder.source import Site
 from ptxlab.errors import BuildError
 
 OPCODES: dict[tuple[str, str], str] = {}
@@ -54,17 +53,18 @@ def mask(value: int, cls: type[Any]) -> int:
     return value & ((1 << cls.bits) - 1) if -(1 << (cls.bits - 1)) <= value < 0 and cls.kind != "signed" else value
 
 
-def impossible(k: Emitter, op: str, r: Register[Any], other: object, site: Site) -> BuildError:
+def impossible(k: Emitter, op: str, r: Register[Any], other: object) -> BuildError:
     """The error of an operator that its type has no instruction for."""
     ptx, kind, text, shown = r.type.ptx, r.type.kind, k._python(r), k._shown(r)
+    written = k._here.text
     says, fix = f"`{op}` has no instruction for {ptx}", ""
     second = mistakes.grouped(k._python(other)) if isinstance(other, Register) else repr(other)
     if op == "/" and kind in ("signed", "unsigned"):
         says = f"`/` divides floats, {shown} is {ptx}; integer division is `//`"
-        fix = site.text.replace(" / ", " // ") if " / " in site.text else f"{mistakes.grouped(text)} // {second}"
+        fix = written.replace(" / ", " // ") if " / " in written else f"{mistakes.grouped(text)} // {second}"
     elif op in ("//", "%") and kind == "float":
         says = f"`{op}` is for integers, {shown} is {ptx}; float division is `/`"
-        fix = site.text.replace(" // ", " / ") if " // " in site.text else f"{mistakes.grouped(text)} / {second}"
+        fix = written.replace(" // ", " / ") if " // " in written else f"{mistakes.grouped(text)} / {second}"
     elif ptx == "pred" and op in ("+", "-", "*"):
         says, fix = f"`{op}` needs numbers, {shown} is a predicate", f"k.select({text}, 1, 0, type=u32)"
     elif ptx == "pred" and op in ("==", "!="):
@@ -85,17 +85,15 @@ def impossible(k: Emitter, op: str, r: Register[Any], other: object, site: Site)
         says, fix = f"{says}; it has two numbers", f"low, high = k.unpack({text}, {ptx[:-2]})"
     elif op == "abs" and kind == "unsigned":
         says, fix = f"abs() changes no unsigned number; {shown} is {ptx}", text
-    return mistakes.error(site, says, fix)
+    return k._error(says, fix)
 
 
-def mixed(k: Emitter, op: str, r: Register[Any], other: object, site: Site, *, fixed: bool = False) -> BuildError:
+def mixed(k: Emitter, op: str, r: Register[Any], other: object, *, fixed: bool = False) -> BuildError:
     """The error of an operator on two types: names both, and the conversion to write. fixed: `r` is a variable that
     gets the result."""
     if not isinstance(other, Register):
         given = f"{other!r} ({type(other).__name__})"
-        return mistakes.error(
-            site, f"`{op}` of {k._shown(r)} ({r.type.ptx}) and {given}: expected a register or a number"
-        )
+        return k._error(f"`{op}` of {k._shown(r)} ({r.type.ptx}) and {given}: expected a register or a number")
     a, b = mistakes.grouped(k._python(r)), mistakes.grouped(k._python(other))
     if op in ("<<", ">>"):
         says, made = (
@@ -115,7 +113,7 @@ def mixed(k: Emitter, op: str, r: Register[Any], other: object, site: Site, *, f
             widened = k._converted(other.type, r)
             a, made = (widened, b) if widened and _has(op, other.type) else (a, made)
     write = f"{a} {op}{'=' if fixed else ''} {mistakes.grouped(made)}" if made else ""
-    return mistakes.error(site, says, write)
+    return k._error(says, write)
 
 
 def _has(op: str, cls: type[Any]) -> bool:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from ptxlab.builder.registers import Register
-from ptxlab.errors import BuildError
 
 T = TypeVar("T")
 U = TypeVar("U", bound=Register[Any])
@@ -30,18 +29,6 @@ class Coordinates:
 
     base: Register[Any]
     elements: tuple[Register[Any], ...]
-
-
-class Pointing(Protocol):
-    """What pointers ask of the builder that made them, which is written in terms of pointers."""
-
-    def _shown(self, r: Register[Any]) -> str: ...
-    def _moved(self, pointer: Ptr[Any], index: Index, stride: int, shape: tuple[int, ...] | None = None) -> Any: ...
-    def _element(self, pointer: Ptr[Any], index: Index | tuple[Index, ...]) -> Any: ...
-    def _set_element(self, pointer: Ptr[Any], index: Index | tuple[Index, ...], value: Any) -> None: ...
-    def _advance(self, pointer: VarPtr[Any], index: Index) -> None: ...
-    def _set_pointer(self, pointer: VarPtr[Any], other: Ptr[Any]) -> None: ...
-    def _pointer_error(self, pointer: Ptr[Any], what: str, write: str) -> BuildError: ...
 
 
 class Ptr(Generic[T]):
@@ -74,7 +61,7 @@ class Ptr(Generic[T]):
 
     def __init__(
         self,
-        k: Pointing,
+        k: Any,
         base: Register[Any],
         element: type[Any],
         offset: int = 0,
@@ -130,7 +117,7 @@ class Ptr(Generic[T]):
         return kind(self.k, base, element, offset, self.space, self.shape if shape is None else shape, symbol)
 
     def __add__(self, index: Index) -> Ptr[T]:
-        to: Ptr[T] = self.k._moved(self, index, self.size)
+        to: Ptr[T] = self.k._step(self, index, self.size)
         return to
 
     __radd__ = __add__
@@ -141,7 +128,7 @@ class Ptr(Generic[T]):
             signed = f"k.cvt(s32, {name})" if isinstance(index, Register) and index.type.kind != "signed" else name
             write = "k.address(p) - k.address(q)" if isinstance(index, Ptr) else f"p + (0 - {signed})"
             raise self.k._pointer_error(self, "no instruction subtracts from a pointer", write)
-        to: Ptr[T] = self.k._moved(self, -index, self.size)
+        to: Ptr[T] = self.k._step(self, -index, self.size)
         return to
 
     def row(self, index: Index) -> Ptr[T]:
@@ -169,14 +156,10 @@ class Ptr(Generic[T]):
         if len(self.shape) < 2:
             raise self.k._pointer_error(self, "this pointer has no rows; it is one-dimensional", "p + i * width")
         width = math.prod(self.shape[1:])
-        to: Ptr[T] = self.k._moved(self, index, width * self.size, self.shape[1:])
+        to: Ptr[T] = self.k._step(self, index, width * self.size, self.shape[1:])
         return to
 
-    @overload
-    def cast(self, element: type[U]) -> Ptr[U]: ...
-    @overload
-    def cast(self, element: type[Any]) -> Ptr[Any]: ...
-    def cast(self, element: type[Any]) -> Ptr[Any]:
+    def cast(self, element: type[U]) -> Ptr[U]:
         """The same address, pointing to elements of another type.
 
         Parameters

@@ -7,22 +7,17 @@ its arguments and emits nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ptxlab.builder import mistakes
+from ptxlab.builder.instructions import Instructions
 from ptxlab.builder.pointer import Ptr
 from ptxlab.builder.registers import Register, f32, f64, u32, u64
-
-if TYPE_CHECKING:
-    from ptxlab.builder.instructions import Instructions as Base
-else:
-    Base = object
 
 LN2 = 0.6931471805599453
 PARAMETER = "probe"
 
 
-class Probes(Base):
+class Probes(Instructions):
     """The probe half of the builder."""
 
     probes: bool
@@ -59,13 +54,12 @@ class Probes(Base):
             if isinstance(value, Register):
                 self._usable(value)
                 if value.type is not cls or cls not in (f32, f64):
-                    raise mistakes.error(
-                        self._here,
+                    raise self._error(
                         f"k.probe stores m, l and rescale in one float type, f32 or f64; {what} is {value.type.ptx}",
                         self._converted(cls if cls in (f32, f64) else f32, value),
                     )
             elif what == "m" or not isinstance(value, int | float):
-                raise mistakes.error(self._here, f"k.probe needs a register for {what}, found {value!r}")
+                raise self._error(f"k.probe needs a register for {what}, found {value!r}")
         for what, value in (("row", row), ("tile", tile), ("tiles", tiles)):
             if isinstance(value, int):
                 continue
@@ -74,14 +68,13 @@ class Probes(Base):
             if getattr(value, "type", None) is not u32:
                 found = value.type.ptx if isinstance(value, Register) else repr(value)
                 write = self._converted(u32, value) if isinstance(value, Register) else ""
-                raise mistakes.error(self._here, f"k.probe counts rows and tiles in u32, {what} is {found}", write)
+                raise self._error(f"k.probe counts rows and tiles in u32, {what} is {found}", write)
         if base not in (2, None):
-            raise mistakes.error(self._here, f"k.probe: base is 2 or None (natural units), found {base!r}")
+            raise self._error(f"k.probe: base is 2 or None (natural units), found {base!r}")
         if self._probe_type not in (None, cls):
-            raise mistakes.error(
-                self._here,
+            raise self._error(
                 f"every k.probe of a kernel stores one type; an earlier one stored "
-                f"{getattr(self._probe_type, 'ptx', '')}, this one {getattr(cls, 'ptx', '')}",
+                f"{getattr(self._probe_type, 'ptx', '')}, this one {getattr(cls, 'ptx', '')}"
             )
         self._probe_type = cls
         if not self.probes:

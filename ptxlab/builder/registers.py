@@ -7,12 +7,12 @@ extended to.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar
 
 from ptxlab.builder.source import Site
-from ptxlab.errors import BuildError
 
 T = TypeVar("T")
 N = TypeVar("N", int, float)
@@ -26,24 +26,6 @@ class Scope:
     what: str = "kernel"
     nodes: list[Any] = field(default_factory=list)
     open: bool = True
-
-
-class Operations(Protocol):
-    """What registers ask of the builder that made them, which is written in terms of registers."""
-
-    def _name_of(self, r: Register[Any]) -> str: ...
-    def _shown(self, r: Register[Any]) -> str: ...
-    def _binary(self, op: str, r: Register[Any], other: object, reflected: bool = False) -> Any: ...
-    def _unary(self, op: str, r: Register[T], sign: str = "") -> T: ...
-    def _assign(self, var: Var[T], value: Any) -> None: ...
-    def _update(self, op: str, var: Var[T], other: object) -> Var[T]: ...
-    def _no_truth(self, r: Register[Any]) -> BuildError: ...
-    def _no_number(self, r: Register[Any], what: str) -> BuildError: ...
-    def _no_power(self, r: Register[Any]) -> BuildError: ...
-    def _no_attribute(self, r: Register[Any], name: str) -> BuildError: ...
-    def _no_iteration(self, r: Register[Any]) -> BuildError: ...
-    def _no_element(self, r: Register[Any]) -> BuildError: ...
-    def _not_a_variable(self, r: Register[Any], op: str) -> BuildError: ...
 
 
 def _operator(op: str, number: type[N]) -> Callable[[Register[T], Register[T] | N], T]:
@@ -76,13 +58,23 @@ def _update_shift(op: str) -> Callable[[Var[T], Register[Any] | int], Var[T]]:
     return lambda self, other: self.k._update(op, self, other)
 
 
-def _refused(op: str) -> Callable[[Register[Any], object], NoReturn]:
-    """`value op= other`, which only a variable has."""
+def _unary(op: str, sign: str = "") -> Callable[[Register[T]], T]:
+    """`op register`."""
+    return lambda self: self.k._unary(op, self, sign)
 
-    def refuse(self: Register[Any], other: object) -> NoReturn:
-        raise self.k._not_a_variable(self, op)
+
+def _refused(error: str, *more: str) -> Callable[..., NoReturn]:
+    """What a register cannot do, because its value exists only when the kernel runs; `error`: the builder's method that
+    says so."""
+
+    def refuse(self: Register[Any], *_: object) -> NoReturn:
+        raise getattr(self.k, error)(self, *more)
 
     return refuse
+
+
+_rebound = functools.partial(_refused, "_not_a_variable")
+"""`value op= other`, which only a variable has."""
 
 
 class TypeMeta(type):
@@ -116,7 +108,7 @@ class Register(Generic[T], metaclass=TypeMeta):
     prefix: ClassVar[str] = ""  # of fallback names
     kind: ClassVar[str] = ""  # "float", "signed", "unsigned", "bits", "packed", "pred"
 
-    k: Operations
+    k: Any  # the builder that made it, which is written in terms of registers
     type: type[Any]
     hint: str | None  # the name asked for
     label: str  # the name in the PTX, once it has one
@@ -138,10 +130,10 @@ class Register(Generic[T], metaclass=TypeMeta):
     @property
     def name(self) -> str:
         """The name in the PTX, without the `%`."""
-        return self.k._name_of(self)
+        return str(self.k._name_of(self))
 
     def __str__(self) -> str:
-        return "%" + self.k._name_of(self)
+        return f"%{self.k._name_of(self)}"
 
     def __repr__(self) -> str:
         return f"<{self.type.ptx} {self.k._shown(self)}>"
@@ -163,39 +155,11 @@ class Register(Generic[T], metaclass=TypeMeta):
     __ne__ = _comparison("!=")  # type: ignore[assignment]
     __hash__ = object.__hash__
 
-    def __invert__(self) -> T:
-        return self.k._unary("~", self)
+    __invert__, __neg__, __abs__ = _unary("~"), _unary("neg", "-"), _unary("abs")
 
-    def __neg__(self) -> T:
-        return self.k._unary("neg", self, "-")
-
-    def __abs__(self) -> T:
-        return self.k._unary("abs", self)
-
-    # -- what a register cannot do, because its value exists only when the kernel runs
-    def __bool__(self) -> NoReturn:
-        raise self.k._no_truth(self)
-
-    def __index__(self) -> NoReturn:
-        raise self.k._no_number(self, "index")
-
-    def __int__(self) -> NoReturn:
-        raise self.k._no_number(self, "int")
-
-    def __float__(self) -> NoReturn:
-        raise self.k._no_number(self, "float")
-
-    def __iter__(self) -> NoReturn:
-        raise self.k._no_iteration(self)
-
-    def __getitem__(self, index: object) -> NoReturn:
-        raise self.k._no_element(self)
-
-    def __setitem__(self, index: object, value: object) -> NoReturn:
-        raise self.k._no_element(self)
-
-    def __pow__(self, other: object) -> NoReturn:
-        raise self.k._no_power(self)
+    __bool__, __iter__, __pow__ = _refused("_no_truth"), _refused("_no_iteration"), _refused("_no_power")
+    __index__, __int__, __float__ = (_refused("_no_number", what) for what in ("index", "int", "float"))
+    __getitem__ = __setitem__ = _refused("_no_element")
 
     if not TYPE_CHECKING:  # mypy would believe in every attribute
 
@@ -204,10 +168,22 @@ class Register(Generic[T], metaclass=TypeMeta):
                 raise AttributeError(name)
             raise self.k._no_attribute(self, name)
 
-    __iadd__, __isub__, __imul__ = _refused("+="), _refused("-="), _refused("*=")
-    __itruediv__, __ifloordiv__, __imod__ = _refused("/="), _refused("//="), _refused("%=")
-    __iand__, __ior__, __ixor__ = _refused("&="), _refused("|="), _refused("^=")
-    __ilshift__, __irshift__ = _refused("<<="), _refused(">>=")
+    __iadd__, __isub__, __imul__ = (
+        _rebound("+="),
+        _rebound("-="),
+        _rebound("*="),
+    )
+    __itruediv__, __ifloordiv__, __imod__ = (
+        _rebound("/="),
+        _rebound("//="),
+        _rebound("%="),
+    )
+    __iand__, __ior__, __ixor__ = (
+        _rebound("&="),
+        _rebound("|="),
+        _rebound("^="),
+    )
+    __ilshift__, __irshift__ = _rebound("<<="), _rebound(">>=")
 
 
 class Var(Register[T]):

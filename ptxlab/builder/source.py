@@ -283,7 +283,7 @@ def _bind(target: ast.expr, value: ast.expr, facts: Facts) -> None:
             facts.names[position] = target.id
 
 
-def _tests(node: ast.AST) -> Iterator[tuple[str, ast.expr | ast.stmt]]:
+def _tests(node: ast.AST) -> Iterator[tuple[str, ast.expr | ast.stmt | ast.pattern]]:
     """The places where Python asks a value for its truth (or for a whole number), with the word that asks."""
     match node:
         case ast.If(test=test):
@@ -305,11 +305,16 @@ def _tests(node: ast.AST) -> Iterator[tuple[str, ast.expr | ast.stmt]]:
             yield "in", node
         case ast.Call(func=ast.Name(id=("max" | "min" | "range") as name)):
             yield name, node
+        case ast.Call(func=ast.Attribute(attr=("max" | "min") as name), args=[]):
+            yield f".{name}", node
+        case ast.Match(cases=cases):
+            patterns = (each for case in cases for each in ast.walk(case.pattern))
+            yield from (("match", each) for each in patterns if isinstance(each, ast.pattern))
         case ast.Subscript():
             yield "index", node
 
 
-def _position(node: ast.expr | ast.stmt | ast.arg) -> Position:
+def _position(node: ast.expr | ast.stmt | ast.arg | ast.pattern) -> Position:
     return node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or 0
 
 

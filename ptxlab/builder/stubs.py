@@ -28,7 +28,6 @@ from ptxlab.builder.flow import Flow
 from ptxlab.builder.plan import Plan
 from ptxlab.builder.pointer import Ptr
 from ptxlab.builder.registers import Register
-from ptxlab.builder.source import Site
 from ptxlab.builder.registers import pred
 from ptxlab.isa import Op
 
@@ -39,10 +38,8 @@ def documented(entries: Iterable[Op]) -> list[tuple[list[str], str]]: ...
 
 class Instructions(Flow):
     def op(self, opcode: str, *operands: Any, into: Any = None, both: bool = False) -> Any: ...
-    def _invoke(
-        self, name: str, operands: tuple[Any, ...], modifiers: dict[str, Any], site: Site | None = None
-    ) -> Any: ...
-    def _resolved(self, name: str, operands: tuple[Any, ...], modifiers: dict[str, Any], site: Site) -> Plan: ...
+    def _invoke(self, name: str, operands: tuple[Any, ...], modifiers: dict[str, Any]) -> Any: ...
+    def _resolved(self, name: str, operands: tuple[Any, ...], modifiers: dict[str, Any]) -> Plan: ...
 '''
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import Any
 
-from ptxlab.builder import mistakes
 from ptxlab.builder.emit import Emitter
 from ptxlab.builder.pointer import Coordinates, Ptr
 from ptxlab.builder.registers import Register, s32
@@ -42,16 +40,16 @@ class TensorMap:
     def box(self, *sizes: int, swizzle: int = 0) -> None:
         """What one copy moves: elements in each dimension, the innermost last; swizzle: 0, 32, 64 or 128 bytes."""
         if not 1 <= len(sizes) <= 5 or not all(1 <= size <= 256 for size in sizes):
-            raise mistakes.error(self.k._here, f"a box has 1 to 5 dimensions of 1 to 256 elements, found {sizes}")
+            raise self.k._error(f"a box has 1 to 5 dimensions of 1 to 256 elements, found {sizes}")
         if swizzle not in SWIZZLES:
-            raise mistakes.error(self.k._here, f"a swizzle is 0, 32, 64 or 128 bytes, found {swizzle}", "swizzle=128")
+            raise self.k._error(f"a swizzle is 0, 32, 64 or 128 bytes, found {swizzle}", "swizzle=128")
         self.kind.box, self.kind.swizzle = sizes, swizzle
 
     def load(self, to: Ptr[Any], mbarrier: Ptr[Any], *place: Register[Any] | int) -> None:
         """Starts the copy of the tile at `place` to shared memory; the mbarrier counts its bytes."""
         at = self._at(place)
         opcode = f"cp.async.bulk.tensor.{len(place)}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        self.k._emit(opcode, to, at, mbarrier, site=self.k.source.here(sys._getframe(1)))
+        self.k._emit(opcode, to, at, mbarrier)
 
     def store(self, source: Ptr[Any], *place: Register[Any] | int) -> None:
         """Starts the copy of a tile from shared memory to `place`; what is outside of the tensor is not written.
@@ -60,25 +58,23 @@ class TensorMap:
         """
         at = self._at(place)
         opcode = f"cp.async.bulk.tensor.{len(place)}d.global.shared::cta.tile.bulk_group"
-        self.k._emit(opcode, at, source, site=self.k.source.here(sys._getframe(1)))
+        self.k._emit(opcode, at, source)
 
     def _at(self, place: tuple[Register[Any] | int, ...]) -> Coordinates:
         box = self.kind.box
         if not box:
-            raise mistakes.error(
-                self.k._here, f"the shape of a tile of {self.name} is missing", f"{self.name}.box(64, 64, swizzle=128)"
+            raise self.k._error(
+                f"the shape of a tile of {self.name} is missing", f"{self.name}.box(64, 64, swizzle=128)"
             )
         if len(place) != len(box):
-            raise mistakes.error(
-                self.k._here, f"the box of {self.name} has {len(box)} dimensions, the place has {len(place)}"
-            )
+            raise self.k._error(f"the box of {self.name} has {len(box)} dimensions, the place has {len(place)}")
         registers = []
         for one in reversed(place):  # PTX has the innermost dimension first
             if isinstance(one, Register):
                 self.k._usable(one)
                 if one.type.bits != 32 or one.type.kind == "float":
                     shown = self.k._shown(one)
-                    raise mistakes.error(self.k._here, f"a coordinate is a 32-bit integer, {shown} is {one.type.ptx}")
+                    raise self.k._error(f"a coordinate is a 32-bit integer, {shown} is {one.type.ptx}")
                 registers.append(one)
             else:
                 registers.append(self.k._emit("mov.s32", one, result=s32, temporary=True))

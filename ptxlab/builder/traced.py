@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import math
 import sys
 from collections.abc import Callable
@@ -27,6 +28,8 @@ from ptxlab.options import shown
 
 PLACES = ("b", "h", "q_idx", "kv_idx")
 """What a mask_mod takes first; a score_mod takes the score before them."""
+KINDS = {"truth": bool, "whole": int, "real": float}
+"""The kinds of nodes, the widest last, and the Python numbers that are of each; a bool is an int as well."""
 HAS = "a symbolic number has a value only when the kernel runs"
 LOG2E, LN2 = math.log2(math.e), math.log(2)
 
@@ -57,9 +60,26 @@ class Node:
     own: tuple[Any, ...]
     """What makes two nodes the same."""
 
+    @property
+    def text(self) -> str:
+        """How a message calls it."""
+        return self.value if self.op == "number" else self.site.text if self.site else self.op
+
+
+class Keyed:
+    """What is equal to all of its class that have the same `key`."""
+
+    key: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
 
 @dataclass(frozen=True, eq=False)
-class Graph:
+class Graph(Keyed):
     """What a score_mod and a mask_mod compute. Two graphs are equal where the same PTX follows from them."""
 
     score: Node | None
@@ -74,12 +94,6 @@ class Graph:
         """The structure, with the names that registers get."""
         roots = tuple(root and root.number for root in (self.score, self.mask))
         return roots, tuple((*node.own, node.name) for node in self.nodes), self.parameters
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Graph) and self.key == other.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
 
     def of(self, root: Node) -> list[Node]:
         """The nodes that `root` is made of, itself last, arguments before what takes them."""
@@ -107,9 +121,7 @@ def trace(
     places = [Number(tracer, tracer.node(name, (), "whole")) for name in PLACES]
     given: dict[str, Any] = {}
     for p in parameters:
-        number = Number(tracer, tracer.node("number", (), "whole" if p.kind == "truth" else p.kind, p.name))
-        number = tracer.binary("!=", number, 0) if p.kind == "truth" else number
-        given[p.name] = Table(tracer, p) if p.ndim else number
+        given[p.name] = Table(tracer, p) if p.ndim else tracer.given("number", (), p.kind, p.name)
 
     def root(function: Callable[..., Any] | None, kind: str, *first: Number) -> Node | None:
         if function is None:
@@ -120,7 +132,7 @@ def trace(
             raise
         except Exception as wrong:
             raise _explained(tracer.source, wrong) from wrong
-        code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
+        code = getattr(inspect.unwrap(function), "__code__", None)
         tracer.at = tracer.source.parameter(code, "") if code else None
         node, tracer.at = tracer.answer(answer, kind), None
         return node
@@ -166,6 +178,11 @@ class Tracer:
             self.made.append(self.known[own])
         return self.known[own]
 
+    def given(self, op: str, args: tuple[Node, ...], kind: str, value: str) -> Number:
+        """What the call brings; kernels get a truth as a whole number."""
+        made = Number(self, self.node(op, args, "whole" if kind == "truth" else kind, value))
+        return self.binary("!=", made, 0) if kind == "truth" else made
+
     def refuse(self, what: str, write: str = "") -> NoReturn:
         """Raises the error of the line that is being evaluated."""
         raise mistakes.error(self.here(), what, write)
@@ -192,17 +209,14 @@ class Tracer:
                 "def f(..., kv_idx, table): ... table[h] ...    # and in the call: table=array",
             )
         value = value.item() if isinstance(value, np.generic | np.ndarray) else value
-        if isinstance(value, bool):
-            return self.node("const", (), "truth", value)
-        if isinstance(value, int):
-            if not -(2**31) <= value < 2**31:
-                found, write = f"a number of {value.bit_length()} bits", "-np.inf    # or another real number"
-                if value.bit_length() < 128:
-                    found, write = str(value), f"{float(value)!r}"
-                self.refuse(f"{found} does not fit s32, in which whole numbers are computed", write)
-            return self.node("const", (), "whole", value)
-        if isinstance(value, float):
-            return self.node("const", (), "real", value)
+        kind = next((kind for kind, python in KINDS.items() if isinstance(value, python)), "")
+        if kind == "whole" and not -(2**31) <= value < 2**31:
+            found, write = f"a number of {value.bit_length()} bits", "-np.inf    # or another real number"
+            if value.bit_length() < 128:
+                found, write = str(value), f"{float(value)!r}"
+            self.refuse(f"{found} does not fit s32, in which whole numbers are computed", write)
+        if kind:
+            return self.node("const", (), kind, value)
         write = "x    # one number" if self.at is None else "return score    # one number"
         self.refuse(f"expected a number, found {shown(value)} ({type(value).__name__})", write)
 
@@ -212,82 +226,65 @@ class Tracer:
             what, write = ("mask", "kv_idx <= q_idx") if kind == "truth" else ("score", "score")
             self.refuse(f"the function returns nothing; a {what}_mod returns a value", f"return {write}")
         node = self.operand(value)
-        if kind == "truth" and node.kind != "truth":
-            self.refuse(
-                "a mask_mod returns a boolean, whether the key is seen; this is a number", "return kv_idx <= q_idx"
-            )
-        if kind == "real" and node.kind == "truth":
-            self.refuse("a score_mod returns a number; this is a boolean", "return np.where(seen, score, -np.inf)")
-        return self.real(node) if kind == "real" else node
+        if (kind == "truth") != (node.kind == "truth"):
+            self.refuse(*_ANSWERS[kind])
+        return self.to(kind, node)
 
-    def real(self, node: Node) -> Node:
-        """The node as a real number."""
-        if node.kind == "real":
+    def to(self, kind: str, node: Node) -> Node:
+        """The node as a wider kind: a truth is 0 or 1."""
+        if node.kind == kind:
             return node
-        if node.op == "const":
+        if node.op == "const" and kind == "real":
             return self.node("const", (), "real", float(node.value))
-        return self.node("real", (self.whole(node),), "real")
-
-    def whole(self, node: Node) -> Node:
-        """A truth as 0 or 1."""
-        if node.kind != "truth":
-            return node
-        return self.node("where", (node, self.operand(1), self.operand(0)), "whole")
+        if node.kind == "truth":
+            node = self.node("where", (node, self.operand(1), self.operand(0)), "whole")
+        return node if kind == "whole" else self.node("real", (node,), "real")
 
     def alike(self, *nodes: Node) -> tuple[list[Node], str]:
         """Nodes of one kind: that of the widest."""
-        kinds = {node.kind for node in nodes}
-        if "real" in kinds:
-            return [self.real(n) for n in nodes], "real"
-        return ([self.whole(n) for n in nodes], "whole") if "whole" in kinds else (list(nodes), "truth")
+        kind = max((node.kind for node in nodes), key=tuple(KINDS).index)
+        return [self.to(kind, node) for node in nodes], kind
 
     # -- operators
     def binary(self, op: str, left: Any, right: Any) -> Number:
         """`left op right`."""
         (a, b), kind = self.alike(self.operand(left), self.operand(right))
-        if kind == "real" and op in ("&", "|", "^"):
-            self.refuse(f"`{op}` takes booleans or whole numbers; one of these is a float", f"(x > 0) {op} (y > 0)")
-        if op in ("<<", ">>", "%", "//"):
-            if op in ("%", "//") and b.op == "const" and not b.value:
-                self.refuse("this divides by zero", f"x {op} np.maximum(n, 1)")
-            if kind == "real":
-                self.refuse(f"`{op}` is for whole numbers; one of these is a float", "np.floor(x / y)")
-            a, b, kind = self.whole(a), self.whole(b), "whole"
+        if op in ("/", "//", "%") and b.op == "const" and not b.value:
+            self.refuse("this divides by zero", "x / np.maximum(n, 1)".replace("/", op))
+        self._has(op, kind)
         if op == "/":
-            return Number(self, self.quotient(self.real(a), self.real(b)))
+            return Number(self, self.quotient(self.to("real", a), self.to("real", b)))
+        if op in ("<<", ">>", "%", "//"):
+            a, b, kind = self.to("whole", a), self.to("whole", b), "whole"
         if kind == "truth":
-            if op in ("<", "<=", ">", ">="):
-                self.refuse(f"`{op}` compares numbers; these are booleans", "a & ~b")
-            if op in ("+", "-"):
-                self.refuse(f"`{op}` needs numbers; these are booleans", "a | b" if op == "+" else "a ^ b")
             if op == "==":
                 return self.unary("~", self.binary("^", left, right))
             op = {"min": "&", "max": "|", "*": "&", "!=": "^"}.get(op, op)
         return Number(self, self.node(op, (a, b), "truth" if op in _COMPARES else kind))
 
+    def _has(self, op: str, kind: str) -> None:
+        """Raises the error of an operator that there is not for a kind."""
+        if (kind, op) in _NONE:
+            what, write = _NONE[kind, op]
+            self.refuse(f"`{op}` {what}", write)
+
     def quotient(self, a: Node, b: Node) -> Node:
         """a / b: by what is the same for all scores of a head it is a product with the reciprocal, made once."""
         if b.depends & {"score", "q_idx", "kv_idx"}:
             return self.node("/", (a, b), "real")
-        if b.op == "const":
-            if not b.value:
-                self.refuse("this divides by zero", "x / np.maximum(n, 1)")
-            return self.node("*", (a, self.node("const", (), "real", 1 / b.value)), "real")
-        return self.node("*", (a, self.node("rcp", (b,), "real")), "real")
+        by = self.node("const", (), "real", 1 / b.value) if b.op == "const" else self.node("rcp", (b,), "real")
+        return self.node("*", (a, by), "real")
 
     def unary(self, op: str, value: Any) -> Number:
         """`op value`, or a function of one number."""
         a = self.operand(value)
-        if op in ("neg", "abs"):
-            a = self.whole(a)
+        self._has(op, a.kind)
+        if op in ("neg", "abs", "~"):
+            a = self.to("whole", a) if a.kind == "truth" and op != "~" else a
             return Number(self, self.node(op, (a,), a.kind))
-        if op == "~":
-            if a.kind == "real":
-                self.refuse("`~` inverts booleans or whole numbers; this one is a float", "x <= 0")
-            return Number(self, self.node("~", (a,), a.kind))
         if op in ("floor", "ceil") and a.kind != "real":
             return Number(self, a)
-        return Number(self, self.node(op, (self.real(a),), "real"))
+        return Number(self, self.node(op, (self.to("real", a),), "real"))
 
     def power(self, base: Any, exponent: Any) -> Any:
         """`base ** exponent`: a few products, a square root, or by ex2."""
@@ -310,14 +307,12 @@ class Tracer:
 
     def where(self, condition: Any, a: Any, b: Any) -> Number:
         """`np.where`."""
-        test = self.operand(condition)
-        if test.kind != "truth":
-            test = self.binary("!=", condition, 0).node
-        (a, b), kind = self.alike(self.operand(a), self.operand(b))
+        test = Number(self, self.operand(condition))
+        test = test if test.node.kind == "truth" else self.binary("!=", test, 0)
+        nodes, kind = self.alike(self.operand(a), self.operand(b))
         if kind == "truth":
-            yes, no = self.node("&", (test, a), kind), self.node("&", (self.node("~", (test,), kind), b), kind)
-            return Number(self, self.node("|", (yes, no), kind))
-        return Number(self, self.node("where", (test, a, b), kind))
+            return self.binary("|", self.binary("&", test, a), self.binary("&", self.unary("~", test), b))
+        return Number(self, self.node("where", (test.node, *nodes), kind))
 
     def load(self, table: Table, index: Any) -> Number:
         """`table[index]`; an index below 0, which a negative position gives, is 0."""
@@ -336,10 +331,20 @@ class Tracer:
             size = Number(self, self.node("number", (), "whole", f"{table.name}_{n}"))
             inside = each if isinstance(each, int) else self.binary("max", each, 0)
             flat = inside if flat is None else flat * size + inside
-        kind = "whole" if table.kind == "truth" else table.kind
-        made = Number(self, self.node("load", (self.operand(flat),), kind, table.name))
-        self.indices |= {(made.node, n, self.operand(each)): None for n, each in enumerate(indices)}
-        return self.binary("!=", made, 0) if table.kind == "truth" else made
+        made = self.given("load", (self.operand(flat),), table.kind, table.name)
+        load = made.node.args[0] if table.kind == "truth" else made.node
+        self.indices |= {(load, n, self.operand(each)): None for n, each in enumerate(indices)}
+        return made
+
+
+def _refusing(what: str, write: str) -> Callable[..., NoReturn]:
+    """A method of a symbolic number or array (`{0}`) that has none."""
+
+    def refuse(self: Any, *_: Any, **__: Any) -> NoReturn:
+        tracer: Tracer = self.tracer
+        tracer.refuse(what.format(self), write.format(self))
+
+    return refuse
 
 
 class Number(np.lib.mixins.NDArrayOperatorsMixin):
@@ -405,23 +410,14 @@ class Number(np.lib.mixins.NDArrayOperatorsMixin):
 
     __round__ = __trunc__ = _refused
 
-    def __iter__(self) -> NoReturn:
-        self.tracer.refuse("this is one number; there is nothing to iterate over", "table[h]    # of an array")
-
-    __len__ = __iter__
-
-    def __hash__(self) -> NoReturn:
-        self.tracer.refuse(
-            f"{HAS}; a dictionary or a set needs it when the kernel is built", "table[h]    # of an array"
-        )
+    __iter__ = __len__ = _refusing("this is one number; there is nothing to iterate over", "table[h]    # of an array")
+    __hash__ = _refusing(f"{HAS}; a dictionary or a set needs it when the kernel is built", "table[h]    # of an array")
+    __getitem__ = _refusing("this is one number, not an array; a parameter of the function may be an array", "table[h]")
 
     def __format__(self, spec: str) -> str:
         if not spec:
             return repr(self)
         self.tracer.refuse(f"{HAS}; there is none to show when the kernel is built", "print(out.o)    # of the result")
-
-    def __getitem__(self, index: Any) -> NoReturn:
-        self.tracer.refuse("this is one number, not an array; a parameter of the function may be an array", "table[h]")
 
 
 class Table(np.lib.mixins.NDArrayOperatorsMixin):
@@ -451,13 +447,10 @@ class Table(np.lib.mixins.NDArrayOperatorsMixin):
     def __len__(self) -> int:
         return int(self.__getattr__("shape[0]"))
 
-    def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        self.tracer.refuse(f"`{self.name}` is an array; take an element of it", self.example)
-
-    def __setitem__(self, *_: Any) -> NoReturn:
-        self.tracer.refuse(f"`{self.name}` is only read; a function changes no array", self.example)
-
-    __array_ufunc__ = __bool__ = __iter__ = __array__
+    __array__ = __array_ufunc__ = __bool__ = __iter__ = _refusing(
+        "`{0.name}` is an array; take an element of it", "{0.example}"
+    )
+    __setitem__ = _refusing("`{0.name}` is only read; a function changes no array", "{0.example}")
 
 
 def _tanh_approx(x: Any) -> Any:
@@ -467,6 +460,24 @@ def _tanh_approx(x: Any) -> Any:
 
 
 _COMPARES = ("<", "<=", ">", ">=", "==", "!=")
+_NONE = {
+    (kind, op): (what, write.format(op))
+    for kind, ops, what, write in (
+        ("real", "& | ^", "takes booleans or whole numbers; one of these is a float", "(x > 0) {} (y > 0)"),
+        ("real", "<< >> % //", "is for whole numbers; one of these is a float", "np.floor(x / y)"),
+        ("real", "~", "inverts booleans or whole numbers; this one is a float", "x <= 0"),
+        ("truth", "< <= > >=", "compares numbers; these are booleans", "a & ~b"),
+        ("truth", "+", "needs numbers; these are booleans", "a | b"),
+        ("truth", "-", "needs numbers; these are booleans", "a ^ b"),
+    )
+    for op in ops.split()
+}
+"""What there is not: an operator for a kind, why, and the line to write."""
+_ANSWERS = {
+    "truth": ("a mask_mod returns a boolean, whether the key is seen; this is a number", "return kv_idx <= q_idx"),
+    "real": ("a score_mod returns a number; this is a boolean", "return np.where(seen, score, -np.inf)"),
+}
+"""What is said of a function that returns another kind."""
 NUMPY: dict[str, Callable[..., Any]] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divide, "//": np.floor_divide, "%": np.remainder,
     "&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor, "<<": np.left_shift, ">>": np.right_shift,
@@ -538,7 +549,20 @@ def _of_mod(node: ast.AST | None) -> str:
             return f"return np.where({ast.unparse(test)}, {ast.unparse(a)}, {b})"
         case ast.IfExp(test=test, body=a, orelse=b):
             return f"np.where({ast.unparse(test)}, {ast.unparse(a)}, {ast.unparse(b)})"
-        case ast.Call(func=ast.Name(id=name), args=[ast.List(elts=given) | ast.Tuple(elts=given)] | given):
-            return f"np.{name}imum({', '.join(map(ast.unparse, given))})"
+        case ast.Match(subject=subject, cases=cases) if all(
+            isinstance(each.body[0], ast.Return) and not isinstance(each.pattern, ast.MatchOr) for each in cases
+        ):
+            line = "score"
+            for each in reversed(cases):
+                value, answer = ast.unparse(each.pattern), ast.unparse(each.body[0]).removeprefix("return ")
+                equal = f"{ast.unparse(subject)} == {value}"
+                line = answer if value == "_" else f"np.where({equal}, {answer}, {line})"
+            return f"return {line}"
+        case (
+            ast.Call(func=ast.Name(id=name), args=[ast.List(elts=given) | ast.Tuple(elts=given)] | given)
+            | ast.Call(func=ast.Attribute(value=ast.Call(args=[ast.List(elts=given)]), attr=name))
+        ):
+            join = f"np.{name}imum({{}}, {{}})".format
+            return functools.reduce(join, map(ast.unparse, given))
     loops = "    # there is no loop here" * isinstance(node, ast.While)
     return f"np.where({ast.unparse(getattr(node, 'test', ast.Name('test')))}, a, b){loops}"

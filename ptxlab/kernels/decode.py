@@ -30,7 +30,7 @@ def make(config: DecodeConfig) -> Kernel:
     D = config.head_dim
     own = range(0, D, WARP)  # where a lane's elements lie, counted from its first
     short = D % WARP  # of a last, short stretch of a row only so many lanes have an element
-    element = spec.ELEMENTS[config.dtype]
+    element = config.element
 
     @kernel(name=entry_name("decode", config), arch=config.arch, probes=config.probes, types=config.types())
     def decode(

@@ -57,7 +57,7 @@ Partial = TypeVar("Partial", bound=Ptr[f32] | None)
 def make(config: DecodeConfig) -> Kernel:
     """The kernel for a configuration."""
     D = config.head_dim
-    element: type[Any] = spec.ELEMENTS[config.dtype]
+    element: type[Any] = config.element
     layout = Layout(D, swizzled=True)
     resident = D <= 128  # Q's fragments stay in registers; a wide head leaves no room for them beside O
     tile_bytes = layout.bytes(KEYS)

@@ -13,12 +13,10 @@ from typing import Any, TypeVar
 
 from ptxlab.builder import Builder, Kernel, Ptr, bf16, f16, f32, f64, kernel, u32
 from ptxlab.kernels.decode_lanes import load_float
-from ptxlab.kernels.decode_spec import ELEMENTS
+from ptxlab.kernels.rung import ELEMENTS
 from ptxlab.kernels.softmax import LN2, LOG2E
 
 THREADS = 128
-TYPES: dict[str, type[Any]] = {**ELEMENTS, "f64": f64}
-"""The types of o that there are kernels for."""
 
 Element = TypeVar("Element", f32, f64, f16, bf16)
 """The type of o1, o2 and o."""
@@ -29,7 +27,7 @@ Real = TypeVar("Real", f32, f64)
 @functools.cache
 def build(dtype: str = "f32", arch: str = "sm_80") -> Kernel:
     """The kernel `merge_states_{dtype}(o1, lse1, o2, lse2, o, lse, D)`, one block of 128 threads for each row."""
-    element = TYPES[dtype]
+    element = ELEMENTS[dtype]
     real: type[Any] = f64 if dtype == "f64" else f32
 
     def number(k: Builder, pointer: Ptr[Any]) -> Any:

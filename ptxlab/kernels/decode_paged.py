@@ -113,7 +113,7 @@ def places_of(
         return page_of, in_a_page
 
     if config.cache == "pointers":
-        element = spec.ELEMENTS[config.dtype]
+        element = config.element
         key, value = k.pointer(element, key[batch]), k.pointer(element, value[batch])
         cache_row = k.mul(kv_head, width, wide=True)
     else:

@@ -34,7 +34,7 @@ AT_ONCE = 8
 def make(config: DecodeConfig) -> Kernel:
     """The kernel for a configuration."""
     D = config.head_dim
-    element = spec.ELEMENTS[config.dtype]
+    element = config.element
 
     @kernel(name=entry_name("decode_reduce", config), arch=config.arch, probes=config.probes, types=config.types())
     def decode_reduce(

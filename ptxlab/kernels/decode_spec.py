@@ -17,15 +17,13 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ptxlab import targets
-from ptxlab.builder import Builder, Ptr, Register, bf16, f16, f32, s32, u32, u64
+from ptxlab.builder import Builder, Ptr, bf16, f16, f32, s32, u32, u64
 from ptxlab.errors import LaunchError, TargetError
 from ptxlab.kernels.mods import KEY_RANGES, Mods
-from ptxlab.kernels.rung import DTYPES, MAX_HEAD_DIM, AnyBuilt, Parameter, Rung
+from ptxlab.kernels.rung import DTYPES, MAX_HEAD_DIM, AnyBuilt, AnyConfig, Parameter, Rung
 
-ELEMENTS: dict[str, type[Register[Any]]] = {"f32": f32, "f16": f16, "bf16": bf16}
-"""The types of q, o and the cache; sums are f32 always."""
-NUMPY = {name: DTYPES[name] for name in ELEMENTS}
-"""Their numpy names."""
+NUMPY = {name: DTYPES[name] for name in ("f32", "f16", "bf16")}
+"""The types of q, o and the cache, with their numpy names; sums are f32 always."""
 
 Element = TypeVar("Element", f32, f16, bf16)
 """The type of q, o and the cache, chosen by `types=` when a kernel is built."""
@@ -44,7 +42,7 @@ MOST_BLOCKS = targets.GRID[1]
 
 
 @dataclass(frozen=True)
-class DecodeConfig:
+class DecodeConfig(AnyConfig):
     """The parameters of one build, complete and checked; a kernel reads those that its spec lists."""
 
     head_dim: int
@@ -60,27 +58,16 @@ class DecodeConfig:
     copy: str = "cp.async"
     mods: Mods | None = None
 
-    real = f32
-    """The type of scores."""
+    lists = KEY_RANGES
 
     def modified(self, mods: Mods) -> DecodeConfig:
         """The same with mods."""
         return dataclasses.replace(self, mods=mods)
 
     @property
-    def extra(self) -> dict[str, Any]:
-        """The parameters that mods add, with their types."""
-        return self.mods.extra(f32, KEY_RANGES) if self.mods else {}
-
-    @property
     def part_step(self) -> int:
         """Of how many keys a split's part is a multiple: a copy by a tensor map stays within one page."""
         return 16 if self.copy == "tma" and self.cache == "paged" else 1
-
-    @property
-    def size(self) -> int:
-        """Bytes of one element."""
-        return 4 if self.dtype == "f32" else 2
 
     @property
     def threads(self) -> int:
@@ -89,7 +76,7 @@ class DecodeConfig:
 
     def types(self) -> dict[str, Any]:
         """What the type variables in a kernel's annotations stand for."""
-        given: dict[str, Any] = {"Element": ELEMENTS[self.dtype], "Cache": ELEMENTS[self.dtype]}
+        given: dict[str, Any] = {"Element": self.element, "Cache": self.element}
         given["Length"] = Ptr[s32] if self.length == "pointer" else u32
         if self.cache == "pointers":
             given["Cache"] = u64
@@ -105,7 +92,7 @@ class DecodeConfig:
 HEAD_DIM = Parameter(
     "head_dim", "elements of a query, key or value row (D)", 64, minimum=8, maximum=MAX_HEAD_DIM, step=8
 )
-DTYPE = Parameter("dtype", "type of q, o and the cache; sums are f32", "f32", tuple(ELEMENTS))
+DTYPE = Parameter("dtype", "type of q, o and the cache; sums are f32", "f32", tuple(NUMPY))
 HALVES = Parameter("dtype", "type of q, o and the cache; sums are f32", "f16", ("f16", "bf16"))
 ARCH = Parameter("arch", "the target", "sm_80", tuple(t.name for t in targets.TARGETS.values() if t.number >= 70))
 PROBES = Parameter("probes", "store the online-softmax state of chosen rows", False, (False, True))

@@ -23,11 +23,11 @@ import numpy as np
 
 from ptxlab.builder import Builder, PointerType, Ptr, f32, f64, s32, u32
 from ptxlab.builder.lowered import Lowering, bounds, evaluate
-from ptxlab.builder.traced import Graph, Node, Parameter, rebinding, trace
+from ptxlab.builder.traced import Graph, Keyed, Node, Parameter, rebinding, trace
 from ptxlab.errors import LaunchError
 from ptxlab.foreign_arrays import as_numpy
 from ptxlab.kernels.softmax import LOG2E, factor_of
-from ptxlab.kernels.variants import OPTIONS, Variant, together, variant
+from ptxlab.kernels.variants import OPTIONS, Variant, variant
 from ptxlab.kernels.variants import causal as causal_mask
 from ptxlab.options import meant, shown
 
@@ -75,7 +75,7 @@ PLAIN = Mods(Graph(None, None, (), (), ()))
 
 
 @dataclass(frozen=True, eq=False)
-class Applied:
+class Applied(Keyed):
     """The mods of a call with their values."""
 
     mods: Mods
@@ -107,12 +107,6 @@ class Applied:
         arrays = ((name, np.asarray(x)) for name, x in self.numbers.items())
         return self.mods.graph, *((name, x.dtype, x.shape, x.tobytes()) for name, x in arrays)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Applied) and self.key == other.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
     @property
     def functions(self) -> tuple[Any, Any]:
         """The score_mod and the mask_mod (or None) as functions of arrays of their places, for a reference."""
@@ -129,36 +123,31 @@ class Applied:
             return
         leaves = {"b": (0, batch - 1), "h": (0, heads - 1), "q_idx": positions, "kv_idx": (0, keys - 1)}
         usual = leaves | {"q_idx": (max(0, positions[0]), positions[1])}
-        found = [bounds(self.mods.graph, x, self.numbers) for x in (usual, leaves)]
-        for node, (least, most) in found[1].items():
+        narrow, wide = (bounds(self.mods.graph, x, self.numbers) for x in (usual, leaves))
+        for node, (least, most) in wide.items():
             if node.op in ("//", "%", "rcp"):
-                low, high = found[1][by := node.args[-1]]
-                if low <= 0 <= high if node.op != "rcp" else low == high == 0:
+                low, high = wide[by := node.args[-1]]
+                if low <= 0 <= high and (node.op != "rcp" or low == high):
                     goes = "is 0" if low == high else f"goes from {low:.0f} to {high:.0f}"
-                    what = by.value if by.op == "number" else by.site.text if by.site else by.op
-                    raise LaunchError(f"{node.site and node.site.span}: this divides by {what}, which {goes}"
-                                      f"\n  write:  np.maximum({what}, 1)")  # fmt: skip
-            if node.kind != "whole" or node.site is None or not np.isfinite(most - least):
-                continue
-            if least < -(2**31) or most >= 2**31:
-                what = f"`{node.site.text}` goes from {least:.0f} to {most:.0f}; whole numbers are s32 in a kernel"
-                raise LaunchError(f"{node.site.span}: {what}\n  write:  1.0 * x    # a real number")
+                    raise _wrong(node, f"this divides by {by.text}, which {goes}", f"np.maximum({by.text}, 1)")
+            if node.kind == "whole" and node.site and np.isfinite(most - least):
+                if least < -(2**31) or most >= 2**31:
+                    what = f"`{node.text}` goes from {least:.0f} to {most:.0f}; whole numbers are s32 in a kernel"
+                    raise _wrong(node, what, "1.0 * x    # a real number")
         for load, n, index in self.mods.graph.indices:
             size = np.shape(self.values[load.value])[n]
-            least, most = float(found[0][index][0]), float(found[1][index][1])
+            least, most = float(narrow[index][0]), float(wide[index][1])
             if least < 0 or most >= size:
                 least, most = self._exactly(index, usual)[0], self._exactly(index, leaves)[1]
             if least < 0 or most >= size:
-                assert load.site is not None
-                what = f"`{load.site.text}`: index {n} goes from {least:.0f} to {most:.0f}"
+                what = f"`{load.text}`: index {n} goes from {least:.0f} to {most:.0f}"
                 write = f"np.clip(index, 0, {size - 1})" if index.args else f"{load.value} of {most + 1:.0f} elements"
                 if most < 0 and not index.args:
                     write = f"{size + most:.0f}    # a kernel counts from the start"
-                raise LaunchError(
-                    f"{load.site.span}: {what}, and `{load.value}` has {size} elements there\n  write:  {write}"
-                )
+                raise _wrong(load, f"{what}, and `{load.value}` has {size} elements there", write)
 
     def _exactly(self, index: Node, leaves: Mapping[str, tuple[int, int]]) -> tuple[float, float]:
+        """The least and the greatest that an index is, computed at all places."""
         asked = [name for name in leaves if name in index.depends] or ["b"]
         first, *others = (np.arange(leaves[name][0], leaves[name][1] + 1) for name in asked)
         ends = []
@@ -169,14 +158,18 @@ class Applied:
         return min(ends), max(ends)
 
 
+def _wrong(node: Node, what: str, write: str) -> LaunchError:
+    """The error of numbers that do not fit what a line of a function does with them."""
+    assert node.site is not None
+    return LaunchError(f"{node.site.span}: {what}\n  write:  {write}")
+
+
 def applied(
     score_mod: Any = None, mask_mod: Any = None, *, sinks: Any = None, causal: bool = False, **arrays: Any
 ) -> Applied | None:
     """The mods of a call, traced; None where it has none. arrays: further parameters of the functions, by name. causal
     is joined with a mask; alone or with a score_mod it stays the kernel's own."""
     if score_mod is None and mask_mod is None and sinks is None:
-        if arrays:
-            raise LaunchError(f"{next(iter(arrays))}: no mod takes this argument\n  write:  score_mod=f")
         return None
     made, bound_here = [], set[str]()
     for word, function in (("score_mod", score_mod), ("mask_mod", mask_mod)):
@@ -201,54 +194,36 @@ def applied(
     score, mask = made
     if causal and mask is not None:
         mask = causal_mask() & mask
-    bound, renamed = together(score.arrays if score is not None else {}, mask.arrays if mask is not None else {})
-    values = {name: _value(name, x) for name, x in bound.items()}
+    if score is not None and mask is not None:
+        mask = mask.beside(score.arrays)
+    values = {name: _value(name, x) for each in (score, mask) if each is not None for name, x in each.arrays.items()}
     for taken in {f"{name}_{n}" for name, x in values.items() for n in range(np.ndim(x))} & values.keys():
         raise LaunchError(f"{taken} is the kernel's name for the size of a dimension of {taken.rpartition('_')[0]}"
                           f"\n  write:  {taken}_values    # another name")  # fmt: skip
     kinds = tuple(Parameter(name, _KINDS[np.asarray(x).dtype.kind], np.ndim(x)) for name, x in values.items())
-    graph = trace(_free(score, {}), _free(mask, renamed), kinds)
+    graph = trace(score, mask, kinds)
     named = [each.name for each in (score, mask) if each is not None] + ["sinks"] * (sinks is not None)
     mods = Mods(graph, sinks is not None, "_".join(named))
     return Applied(mods, score, mask, None if sinks is None else np.asarray(sinks), values)
 
 
 class _Values(np.ndarray[Any, Any]):
-    """Values of a reference, which `x += y` leaves as they are."""
+    """An array as it is to a function in a kernel: `x += y` leaves it as it is, and its element 0 stands for negative
+    indices, with which numpy would count from the end."""
+
+    def __getitem__(self, index: Any) -> Any:
+        return super().__getitem__(tuple(np.maximum(i, 0) for i in (index if isinstance(index, tuple) else (index,))))
 
 
 rebinding(_Values)
 
 
-class _LookUp:
-    """An array whose element 0 stands for negative indices, as in a kernel; numpy would count them from the end."""
-
-    def __init__(self, array: Any) -> None:
-        self.array = np.asarray(array)
-
-    def __getitem__(self, index: Any) -> Any:
-        found = self.array[tuple(np.maximum(i, 0) for i in (index if isinstance(index, tuple) else (index,)))]
-        return np.asarray(found).view(_Values)
-
-
 def _on_arrays(bound: Variant | None) -> Any:
     if bound is None:
         return None
-    arrays = {name: _LookUp(x) if np.ndim(x) else x for name, x in bound.arrays.items()}
-    seen = np.errstate(all="ignore")(bound.called)
-    return lambda *places: np.asarray(seen([np.asarray(x).view(_Values) for x in places], arrays))
-
-
-def _free(bound: Variant | None, names: Mapping[str, str]) -> Any:
-    """The function of a variant, with only its own arrays passed on; `names`: what they are called among all."""
-    if bound is None:
-        return None
-
-    @functools.wraps(bound.function)
-    def free(*places: Any, **given: Any) -> Any:
-        return bound.called(places, given, names)
-
-    return free
+    arrays = {name: np.asarray(x).view(_Values) if np.ndim(x) else x for name, x in bound.arrays.items()}
+    seen = np.errstate(all="ignore")(bound)
+    return lambda *places: np.asarray(seen(*(np.asarray(x).view(_Values) for x in places), **arrays))
 
 
 _KINDS = {"f": "real", "i": "whole", "u": "whole", "b": "truth"}
@@ -267,7 +242,7 @@ def _value(name: str, x: Any) -> Any:
         raise LaunchError(f"{name} has values from {found.min()} to {found.max()}; whole numbers are s32 in a kernel"
                           f"\n  write:  {name}={name}.astype(np.float64)    # real numbers")  # fmt: skip
     if not found.ndim:
-        return float(found) if found.dtype.kind == "f" else int(found)
+        return {"f": float, "b": bool}.get(found.dtype.kind, int)(found)
     return np.ascontiguousarray(found)
 
 
@@ -280,7 +255,7 @@ def _argument(name: str, value: Any, kind: Any) -> Any:
             what = f"{name} holds {most:.3g}, too large for {element.ptx}, in which kernels compute scores"
             raise LaunchError(f"{what}\n  write:  -np.inf    # for what is not seen")
     if element is kind:
-        return value
+        return int(value) if isinstance(value, bool) else value
     array = np.asarray(value, {f32: np.float32, f64: np.float64, s32: np.int32, u32: np.uint32}[element]).reshape(-1)
     return np.pad(array, (0, PAST_THE_END if element is u32 else int(array.size == 0)))
 
@@ -289,11 +264,11 @@ class Tiles:
     """The list of the tiles of keys for a block's tile of rows: `start` to below `stop` of the entries. `at` is the
     entry that the loop is at, `part` whether some row does not see all keys of its tile."""
 
-    def __init__(self, k: Builder, mods: Mods, keys: int, head: Any, batch: Any, Hq: Any) -> None:
-        self.k, self.keys = k, keys
+    def __init__(self, k: Builder, config: Any, head: Any, batch: Any, Hq: Any) -> None:
+        self.k, self.keys = k, config.listed[1]
         self.at: Any = None
         self.part: Any = None
-        depends = mods.graph.mask.depends if mods.graph.mask is not None else frozenset()
+        depends = config.mods.graph.mask.depends
         tiles, number = k.nctaid.x, k.ctaid.x
         if "h" in depends:
             number = head * tiles + number
@@ -306,7 +281,7 @@ class Tiles:
     @classmethod
     def of(cls, k: Builder, config: Any, head: Any, batch: Any, Hq: Any) -> Tiles | None:
         """The list of a build with a mask_mod; None in others. Blocks are tiles of rows in x."""
-        return cls(k, config.mods, config.listed[1], head, batch, Hq) if config.mods and config.mods.masks else None
+        return cls(k, config, head, batch, Hq) if config.mods and config.mods.masks else None
 
     @property
     def any(self) -> Any:

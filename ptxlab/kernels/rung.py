@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from ptxlab.builder import Kernel, Param, Ptr, u32
+from ptxlab.builder import Kernel, Param, Ptr, bf16, f16, f32, f64, u32
 from ptxlab.errors import LaunchError, PtxlabError, TargetError
 from ptxlab.kernels.mods import Mods, applied
 from ptxlab.options import NotCalled, meant
@@ -24,6 +24,9 @@ B = TypeVar("B", bound="AnyBuilt")
 R = TypeVar("R")
 DTYPES = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16"}
 """The element types there are kernels for, with their numpy names (bfloat16 is known to numpy through ml_dtypes)."""
+
+ELEMENTS: dict[str, type[Any]] = {"f32": f32, "f64": f64, "f16": f16, "bf16": bf16}
+"""The same as the builder's types."""
 
 MAX_HEAD_DIM = 256
 
@@ -69,6 +72,35 @@ class Parameter:
             limits = f"from {self.minimum} to {self.maximum}" + (f" in steps of {self.step}" if self.step > 1 else "")
             raise TargetError(f"{kernel}: {self.name} must be a whole number {limits}, not {value!r}")
         return int(value)
+
+
+class AnyConfig:
+    """What the configurations of both phases have in common."""
+
+    dtype: str
+    mods: Mods | None
+    lists: ClassVar[tuple[str, ...]]
+    """The parameters that a mask adds."""
+
+    @property
+    def element(self) -> type[Any]:
+        """The type of an element."""
+        return ELEMENTS[self.dtype]
+
+    @property
+    def size(self) -> int:
+        """Bytes of one element."""
+        return int(self.element.bits) // 8
+
+    @property
+    def real(self) -> type[Any]:
+        """The type of scores."""
+        return f64 if self.dtype == "f64" else f32
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        """The parameters that mods add, with their types."""
+        return self.mods.extra(self.real, self.lists) if self.mods else {}
 
 
 _CALLS = {

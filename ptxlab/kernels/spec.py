@@ -10,14 +10,12 @@ from typing import Any, Never
 import numpy as np
 
 from ptxlab import targets
-from ptxlab.builder import Ptr, bf16, f16, f32, f64, u32
+from ptxlab.builder import Ptr, u32
 from ptxlab.errors import LaunchError, TargetError
 from ptxlab.kernels.mods import LIST_TILE, TILE_LISTS, Mods
-from ptxlab.kernels.rung import DTYPES, MAX_HEAD_DIM, AnyBuilt, Parameter, Rung, named
+from ptxlab.kernels.rung import DTYPES, MAX_HEAD_DIM, AnyBuilt, AnyConfig, Parameter, Rung, named
 from ptxlab.options import unexpected
 
-ELEMENTS: dict[str, type[Any]] = {"f32": f32, "f64": f64, "f16": f16, "bf16": bf16}
-"""The types of an element."""
 SIZES = ("tile_q", "tile_kv", "warps", "stages")
 """The parameters that are chosen to fit where a build does not say them."""
 THREADS = 128
@@ -35,7 +33,7 @@ PREFERRED = {
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(AnyConfig):
     """The parameters of one build, complete and checked.
 
     Attributes
@@ -71,26 +69,12 @@ class Config:
     mods: Mods | None = None
     kernel: str = field(default="", compare=False)
     why: tuple[str, ...] = field(default=(), compare=False, repr=False)
-
-    @property
-    def size(self) -> int:
-        """Bytes of one element."""
-        return int(self.element.bits) // 8
+    lists = TILE_LISTS
 
     @property
     def threads(self) -> int:
         """Threads per block."""
         return self.warps * targets.WARP
-
-    @property
-    def element(self) -> type[Any]:
-        """The type of an element."""
-        return ELEMENTS[self.dtype]
-
-    @property
-    def real(self) -> type[Any]:
-        """The type of scores."""
-        return f64 if self.dtype == "f64" else f32
 
     def types(self) -> dict[str, Any]:
         """What the type variables in a kernel's annotations stand for."""
@@ -100,11 +84,6 @@ class Config:
     def listed(self) -> tuple[int, int]:
         """Rows and keys of the tiles in the lists that a kernel with a mask_mod goes through."""
         return self.tile_q, self.tile_kv if self.tile_kv > 1 else LIST_TILE
-
-    @property
-    def extra(self) -> dict[str, Any]:
-        """The parameters that mods add, with their types."""
-        return self.mods.extra(self.real, TILE_LISTS) if self.mods else {}
 
     @classmethod
     def auto(

@@ -6,10 +6,11 @@ A mask tells which keys a row sees, a score changes the scaled score before the 
 
 from __future__ import annotations
 
+import functools
 import inspect
+import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,6 @@ RESERVED = OPTIONS | frozenset(
 )
 LABELS = ("loop_", "end_", "next_", "endif_", "else_")
 """How the labels of a kernel begin."""
-SAME: Mapping[str, str] = MappingProxyType({})
-"""Where no parameter has another name."""
 
 
 class Variant:
@@ -42,35 +41,48 @@ class Variant:
 
     def __init__(self, function: Callable[..., Any], arrays: Mapping[str, Any], name: str, masks: bool) -> None:
         self.function, self.arrays, self.name, self.masks = function, dict(arrays), name, masks
+        self.__wrapped__ = function
 
-    def __call__(self, *places: Any, **arrays: Any) -> Any:
-        return self.function(*places, **(self.arrays | arrays))
-
-    def called(self, places: Sequence[Any], given: Mapping[str, Any], names: Mapping[str, str] = SAME) -> Any:
-        """What it is for some places, with its arrays out of `given`, where they may have other names."""
-        return self.function(*places, **{name: given[names.get(name, name)] for name in self.arrays})
+    def __call__(self, /, *places: Any, **given: Any) -> Any:
+        """What it is for some places; where `given` has something else under the name of an array, for that."""
+        return self.function(*places, **{name: given.get(name, x) for name, x in self.arrays.items()})
 
     def __repr__(self) -> str:
         arrays = ", ".join(f"{name}{list(np.shape(x)) or f'={x}'}" for name, x in self.arrays.items())
         return f"<{'mask' if self.masks else 'score'} {self.name}({arrays})>"
+
+    def beside(self, taken: Mapping[str, Any]) -> Variant:
+        """The same, whose arrays have other names where `taken` has other arrays under theirs."""
+        arrays, names = dict(taken), {}
+        for name, array in self.arrays.items():
+            other, n = name, 2
+            while other in arrays and arrays[other] is not array:
+                other, n = f"{name}{n}", n + 1
+            arrays[other], names[name] = array, other
+
+        @functools.wraps(self.function)
+        def renamed(*places: Any, **given: Any) -> Any:
+            return self(*places, **{name: given[other] for name, other in names.items()})
+
+        return Variant(renamed, {other: self.arrays[name] for name, other in names.items()}, self.name, self.masks)
 
     def _joined(self, other: Any, word: str, join: Callable[[Any, Any], Any]) -> Variant:
         right = variant(other) if callable(other) else other
         if not isinstance(right, Variant) or not (self.masks and right.masks):
             line = "a & b    # of masks; scores: a.then(b)"
             raise LaunchError(f"only masks are joined by `& | ~`, got {self!r} and {shown(other)}\n  write:  {line}")
-        arrays, names = together(self.arrays, right.arrays)
+        right = right.beside(self.arrays)
 
         def both(*places: Any, **given: Any) -> Any:
-            return join(self.called(places, given), right.called(places, given, names))
+            return join(self(*places, **given), right(*places, **given))
 
-        return Variant(both, arrays, f"{self.name}_{word}_{right.name}", True)
+        return Variant(both, self.arrays | right.arrays, f"{self.name}_{word}_{right.name}", True)
 
     def __bool__(self) -> bool:
         raise LaunchError("`and`, `or` and `not` would drop one of the masks\n  write:  a & b, a | b, ~a")
 
     def __and__(self, other: Any) -> Variant:
-        return self._joined(other, "and", lambda a, b: a & b)
+        return self._joined(other, "and", operator.and_)
 
     def __rand__(self, other: Any) -> Variant:
         return variant(other) & self
@@ -79,35 +91,24 @@ class Variant:
         return variant(other) | self
 
     def __or__(self, other: Any) -> Variant:
-        return self._joined(other, "or", lambda a, b: a | b)
+        return self._joined(other, "or", operator.or_)
 
     def __invert__(self) -> Variant:
         if not self.masks:
             raise LaunchError(f"only a mask is inverted by `~`, got {self!r}")
-        return Variant(lambda *places, **given: ~self.called(places, given), self.arrays, f"not_{self.name}", True)
+        return Variant(lambda *places, **given: ~self(*places, **given), self.arrays, f"not_{self.name}", True)
 
     def then(self, other: Any) -> Variant:
         """The score that `other` makes of what this one makes."""
         right = variant(other)
         if self.masks or right.masks:
             raise LaunchError(f"only score mods are chained with .then(), got {self!r} and {right!r}\n  write:  a & b")
-        arrays, names = together(self.arrays, right.arrays)
+        right = right.beside(self.arrays)
 
         def both(score: Any, *places: Any, **given: Any) -> Any:
-            return right.called((self.called((score, *places), given), *places), given, names)
+            return right(self(score, *places, **given), *places, **given)
 
-        return Variant(both, arrays, f"{self.name}_{right.name}", False)
-
-
-def together(left: Mapping[str, Any], right: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """The arrays of both, and what the right one's are called among them: one that both have is there once."""
-    arrays, names = dict(left), {}
-    for name, array in right.items():
-        other, n = name, 2
-        while other in arrays and arrays[other] is not array:
-            other, n = f"{name}{n}", n + 1
-        arrays[other], names[name] = array, other
-    return arrays, names
+        return Variant(both, self.arrays | right.arrays, f"{self.name}_{right.name}", False)
 
 
 @complete()
@@ -135,11 +136,7 @@ def variant(function: Any, **arrays: Any) -> Variant:
             line = _call_of(known)
         raise LaunchError(f"a mod is a function, got {shown(function)}\n  write:  {line}")
     named = inspect.signature(function).parameters
-    keywords = {
-        each: p.default
-        for each, p in named.items()
-        if each in arrays or p.kind is p.KEYWORD_ONLY or p.default is not p.empty
-    }
+    keywords = {each: p.default for each, p in named.items() if each in arrays or p.default is not p.empty}
     masks, places = next(iter(named), "") in ("b", "batch"), len(named) - len(keywords)
     first = "b, h, q_idx, kv_idx" if masks else "score, b, h, q_idx, kv_idx"
 

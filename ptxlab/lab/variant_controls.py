@@ -121,9 +121,9 @@ class _Own(variants.Variant):
         super().__init__(found.function, found.arrays, found.name, found.masks)
         self.turns = turns
 
-    def called(self, *given: Any, **more: Any) -> Any:
+    def __call__(self, /, *places: Any, **given: Any) -> Any:
         self.turns.made = 0
-        return super().called(*given, **more)
+        return super().__call__(*places, **given)
 
 
 @functools.lru_cache(maxsize=64)

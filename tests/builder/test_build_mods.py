@@ -61,14 +61,6 @@ def test_bounds_hold_for_every_element(function):
             assert part.max() - 1e-9 <= most[i, j]
 
 
-def test_functions_of_one_structure_have_one_graph():
-    one = trace(mask=lambda b, h, q_idx, kv_idx: kv_idx <= q_idx + 3)
-    other = trace(mask=lambda b, h, q_idx, kv_idx: kv_idx <= q_idx + 3)
-    assert one == other
-    assert hash(one) == hash(other)
-    assert one != trace(mask=lambda b, h, q_idx, kv_idx: kv_idx <= q_idx + 4)
-
-
 def branch(score, b, h, q_idx, kv_idx):
     if kv_idx > q_idx:
         return -np.inf
@@ -79,6 +71,13 @@ def branch(score, b, h, q_idx, kv_idx):
 def one_way(score, b, h, q_idx, kv_idx):
     if kv_idx < 4:
         return score
+
+
+def matched(score, b, h, q_idx, kv_idx):
+    match h:
+        case 0:
+            return -score
+    return score
 
 
 def nothing(score, b, h, q_idx, kv_idx):
@@ -96,6 +95,7 @@ TABLES = "`{0}` is not a parameter of the function, so it is not one of the kern
 LINE = "def f(..., kv_idx, {0}): ...    # and in the call: {0}={0}"
 WRONG = [
     (branch, HAS + "`if` is evaluated when the kernel is built", "return np.where(kv_idx > q_idx, -np.inf, score)"),
+    (matched, HAS + "`match` is evaluated when the kernel is built", "return np.where(h == 0, -score, score)"),
     (lambda s, b, h, q, kv: s if kv <= q else 0.0, HAS + "`a if p else b` is evaluated when the kernel is built",
      "np.where(kv <= q, s, 0.0)"),
     (lambda s, b, h, q, kv: np.where(kv <= q and kv > 3, s, 0), HAS + "`and` is evaluated when the kernel is built",
@@ -109,8 +109,8 @@ WRONG = [
      "np.floor(s)"),
     (lambda s, b, h, q, kv: min([s, 3.0]), HAS + "Python's `min` is evaluated when the kernel is built",
      "np.minimum(s, 3.0)"),
-    (lambda s, b, h, q, kv: np.array([s, 1.0]).max(), HAS + "Python asks for its truth value when the kernel is built",
-     "np.where(test, a, b)"),
+    (lambda s, b, h, q, kv: np.array([s, 1.0]).max(), HAS + "`.max` is evaluated when the kernel is built",
+     "np.maximum(s, 1.0)"),
     (lambda s, b, h, q, kv: s + len(f"{s:.2f}"), HAS + "there is none to show when the kernel is built",
      "print(out.o)    # of the result"),
     (lambda s, b, h, q, kv: s + 2**999, "a number of 1000 bits does not fit s32, in which whole numbers are computed",

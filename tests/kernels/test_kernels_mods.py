@@ -258,7 +258,6 @@ WRONG = [
     ),
     ({"mask_mod": np.tril(np.ones((4, 4)))}, "a mod is a function, got array"),
     ({"sinks": np.zeros(3)}, "sinks should have shape [4], one per head, not [3]"),
-    ({"slopes": SLOPES}, "slopes: no mod takes this argument"),
     ({"sinks": [0.0, math.nan, 1.0, 2.0]}, "sinks should be real numbers below infinity, not [0.0, nan, 1.0, 2.0]"),
     ({"mask_mod": length, "ids": np.zeros(0, int)}, "index 0 goes from 0 to 8, and `ids` has 0 elements there"),
     ({"mask_mod": lambda b, h, q_idx, kv_idx, n: kv_idx % n == 0, "n": 0}, "this divides by n, which is 0"),

@@ -111,7 +111,7 @@ LOOP = "def f(score, b, h, q_idx, kv_idx):\n    for n in [n for n in range(9)]:\
 def test_each_call_of_ones_own_function_may_loop() -> None:
     mod = variant_controls.own(LOOP)
     for _ in range(200):
-        assert mod.called((np.zeros(3), 0, 0, 0, 0), {}).tolist() == [36] * 3
+        assert mod(np.zeros(3), 0, 0, 0, 0).tolist() == [36] * 3
 
 
 @pytest.mark.parametrize(("text", "line", "says", "write"), [
