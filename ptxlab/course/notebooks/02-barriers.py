@@ -186,8 +186,8 @@ for second in (False, True):
 # | check | finds | costs |
 # |---|---|---|
 # | `memcheck` | accesses outside of any array, misaligned, freed | always on |
-# | `initcheck` | reads of memory that has not been written | some |
-# | `racecheck` | two accesses, one of them a write, that no barrier orders | more |
+# | `initcheck` | uses of values that were never written | some |
+# | `racecheck` | two accesses, one of them a write, that nothing orders | more |
 # | `synccheck` | barriers that not all threads reach, wrong lane masks | little |
 #
 # Run a new kernel with all four, and with sizes that are not multiples: one row more, one key less, one tile, three
