@@ -95,8 +95,8 @@ run = pl.launch(turned(barrier=True), 1, 64, x, y, checks=("memcheck", "racechec
 print("right:", np.array_equal(y, x[::-1]), "  findings:", len(run.findings))
 
 # %% [markdown]
-# It promises nothing else. It does not order blocks. Nothing promises that the blocks of a grid run at the same time, so
-# a block that waits for another may wait forever.
+# It promises nothing else. It does not order blocks. An ordinary launch does not promise that the blocks of a grid run at
+# the same time, so a block that waits for another may wait forever. (Cooperative launches and clusters promise it.)
 #
 # ## Is one barrier enough?
 #

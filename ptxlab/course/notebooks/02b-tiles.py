@@ -221,8 +221,7 @@ for tile in (1, 2, 4, 8, 16, 32, 64, 128):
 # one key it waits at every key. From 16 keys on there is little left to gain. From 64 keys on shared memory limits
 # the blocks on an SM, and while one block waits, only other resident blocks can use the SM (**latency hiding**). The
 # default is 32.
-
-# %% [markdown]
+#
 # ## Play with it
 #
 # In the explorer: what does `tile_kv` change in the PTX, and what does it not? Set `Sq` to 129: what does the second

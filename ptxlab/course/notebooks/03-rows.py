@@ -127,8 +127,7 @@ for side in (1, 2, 4, 8):
 #
 # The price is in the fifth column. 4 × 4 scores and their inputs take about 60 registers, 8 × 8 twice as many, and
 # attention also needs registers for the output. `tiled2d` uses 4 × 4.
-
-# %% [markdown]
+#
 # ## Whose row is it now?
 #
 # Thread 0 of the square has rows 0 to 3 and keys 0, 16, 32, 48. So it has four of the 64 scores of row 0; the other
