@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import base64
 import binascii
+import html
+import itertools
+import json
 import re
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +19,10 @@ import numpy as np
 
 import ptxlab as pl
 from ptxlab.builder import Builder, Ptr, f32, kernel
-from ptxlab.course import build, outputs, slides
+from ptxlab.course import build, feedback, outputs, slides
+from ptxlab.course.exercises.e00_start import SQUARE
 from ptxlab.course.gallery.exhibit import Exhibit
-from ptxlab.lab import saved
+from ptxlab.lab import assets, saved
 from ptxlab.lab.trace_events import Shown
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -47,6 +52,7 @@ def main(folder: Path) -> None:
         text = page.read_text(encoding="utf-8")  # other notebooks are pages of the site
         _write(page, re.sub(r'href="([\w-]+)\.ipynb"', r'href="../generated/notebooks/\1.html"', text))
     _write(folder / "trace.html", front_trace())
+    _write(folder / "first.html", first_exercise())
 
 
 def _write(path: Path, text: str) -> None:
@@ -214,3 +220,44 @@ def trace_of(name: str) -> str:
     debugger = pl.debug(name, head_dim=head_dim, **sizes, blocks=0, warps=0)
     viewer = saved.copy_html(debugger.shown)
     return f'## Step through it\n\n`````{{raw}} html\n<div class="output">{viewer}</div>\n`````\n'
+
+
+# -- the first exercise, in the browser --------------------------------------------------------------------------------
+
+DOUBLED = re.compile(r"^ *add\.f32 .*$", re.MULTILINE)
+"""The line of the starter that the exercise changes."""
+CHOICES = ("add.f32         %v, %v, %v;", "mul.f32         %v, %v, %v;", "add.f32         %v, %v, 1.0;",
+           "mul.f32         %v, %v, 2.0;", "fma.rn.f32      %v, %v, %v, 1.0;", "")  # fmt: skip
+
+
+def first_exercise() -> str:
+    """00-square as HTML: choices for its two lines, and for each answer what the check says and its trace."""
+    starter = SQUARE.starter.split('"""')[1].strip()
+    answers, changed = {}, starter[: starter.index(DOUBLED.findall(starter)[0])].count("\n") + 1
+    for one, other in itertools.product(range(len(CHOICES)), repeat=2):
+        lines = "\n".join(f"    {CHOICES[n]}" for n in (one, other) if CHOICES[n])
+        ptx = DOUBLED.sub(lines, starter, count=1)
+        run = pl.launch(ptx, 1, 32, np.arange(32, dtype=np.float32), device="step", trace=pl.Trace())
+        assert run.trace is not None
+        part, info = saved.copy_part(Shown(run.trace, at=[changed]), None)
+        says = feedback.judge(SQUARE, ptx)._repr_mimebundle_()["text/html"]
+        answers[f"{one},{other}"] = {"html": says, "info": info, "trace": base64.b64encode(part.data).decode()}
+    script = assets.script("debugger", "keys.js").replace("export default { render };", "render({ model, el });")
+    packed = json.dumps({"script": script, "style": assets.style("debugger"), "answers": answers})
+    data = base64.b64encode(zlib.compress(packed.encode(), 9)).decode()
+    listing = html.escape(starter)
+    before, after = DOUBLED.split(listing)
+    lines = "\n".join(f"    {_choice(name, start)}" for name, start in (("first line", 0), ("second line", 5)))
+    return (
+        f'<div class="first"><pre>{before}{lines}{after}</pre><div class="says output" aria-live="polite"></div>'
+        f'<div class="trace"></div><script type="application/json">{data}</script>'
+        '<script src="_static/first.js" defer></script></div>'
+    )
+
+
+def _choice(name: str, start: int) -> str:
+    options = "".join(
+        f'<option value="{n}"{" selected" * (n == start)}>{html.escape(line) or "(no line)"}</option>'
+        for n, line in enumerate(CHOICES)
+    )
+    return f'<select aria-label="{name}">{options}</select>'

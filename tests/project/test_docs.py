@@ -272,7 +272,7 @@ def test_the_site(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
     assert done.returncode == 0, done.stderr[-3000:]
     made = "reference/builder reference/magics isa/fma kernels/decode_paged notebooks/05-mma gallery/07 results".split()
-    for name in ("index", "start", "howto-engineer", *(f"generated/{page}" for page in made)):
+    for name in ("index", "first", "start", "howto-engineer", *(f"generated/{page}" for page in made)):
         assert (tmp_path / f"{name}.html").is_file(), name
     assert broken_links(tmp_path) == []
     sizes = {name: (tmp_path / "explorer" / f"{name}.html").stat().st_size for name in pl.kernels.names()}
