@@ -150,9 +150,9 @@ for axis, column, name, colour in zip(axes, state.T, ("m", "l", "rescale"), ("C0
 axes[-1].set_xlabel("key");
 
 # %% [markdown]
-# $m$ rises in steps. At each step rescale is below 1: the old sum is multiplied by it, and the new key adds exactly
-# 1. So $l$ becomes $l \cdot \text{rescale} + 1$. Where $l$ was large it falls; where it was small it rises. (Key 0 is the
-# first maximum: rescale is $e^{-\infty - s} = 0$ there. The list begins after it.)
+# $m$ rises in steps. At each step rescale is below 1: the old sum is multiplied by it, and the new key adds 1, no more
+# and no less. So $l$ becomes $l \cdot \text{rescale} + 1$. Where $l$ was large it falls; where it was small it rises.
+# (Key 0 is the first maximum: rescale is $e^{-\infty - s} = 0$ there. The list below begins after it.)
 
 # %%
 for key in np.flatnonzero(state[1:, 2] < 1) + 1:
