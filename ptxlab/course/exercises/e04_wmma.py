@@ -120,7 +120,7 @@ KEYS = Exercise(
     level=2,
     prompt="""
 This kernel should compute $S = Q K^T$ for 16 query rows and any number of keys; K lies in memory key by key. It runs
-without an error and is wrong. It loads K in the wrong layout, which shows in three places of two lines. No element
+without an error and is wrong. It loads K in the wrong layout, which shows in four places of two lines. No element
 needs to move in memory.
 """,
     starter=_KEYS.format(

@@ -229,8 +229,8 @@ TURNS = Exercise(
     prompt="""
 Some split-K kernels add up their parts in a fixed order, so that the result is the same in every run. Each block waits
 for its turn, adds its part to the sum in memory, and passes the turn on. Here the turn is the number of a block. Lane 0
-reads it with an atomic compare-and-swap and passes it on with an atomic exchange. (Nothing promises that the blocks of
-a grid run at the same time. Such a kernel relies on blocks that start in the order of their numbers.)
+reads it with an atomic compare-and-swap and passes it on with an atomic exchange. (An ordinary launch does not
+promise that its blocks run at the same time. Such a kernel relies on blocks that start in the order of their numbers.)
 
 The sums are right, but `racecheck` reports a race: the turn is atomic, the sum is not. Fix it. All accesses stay where
 they are; only fences are missing.

@@ -150,8 +150,8 @@ WINDOW = Exercise(
     level=3,
     prompt="""
 In *sliding-window* attention, row $i$ sees the $W$ keys that end at its own: $i - W + 1$ to $i$ (and fewer at the
-beginning, where there are none before key 0). Some models use it in every second layer, for its cost does not grow with
-the length of the text.
+beginning, where there are none before key 0). Some models use it in every second layer, for a row's cost does not grow
+with the length of the text.
 
 The kernel below lets every row see all keys. Change it. The check wants the right output and LSE, and it counts: a key
 outside of the window must not even be *read*. Mind the types: `row` is a `u32`.

@@ -80,6 +80,7 @@ def checked(
     found = sorted((finding for finding in run.findings if finding.check == check), key=_plainness)
     if not found:
         return Trial(ok, result)
+    result = f"{check} finds something; the numbers are right" if ok else result
     more = f"\n... and {len(found) - 1} more findings" if len(found) > 1 else ""
     line = found[0].first.line if found[0].first is not None else 0
     return Trial(False, result, shortened(str(found[0])) + more, line)

@@ -101,7 +101,7 @@ np.array_equal(y, 2.0 * x + before)
 # | `.reg` | *registers*, a thread's variables. Every thread has its own; the type says how the bits are read |
 # | `mov`, `mad` | special registers such as `%ctaid.x` and `%tid.x` are all that tells one thread from another. `mad` multiplies and adds: $i = \mathrm{block} \cdot \mathrm{size} + \mathrm{thread}$ |
 # | `setp`, `@%outside bra` | compare, and jump where the comparison is true. `%outside` is a *predicate*, a register of one bit. `@%outside` in front of an instruction is a *guard*: only threads whose predicate is true execute it |
-# | `mul.wide`, `add` | PTX has no arrays, only addresses: element $i$ is $4i$ bytes behind element 0 |
+# | `mul.wide`, `add` | what arrives is the address of element 0: element $i$ is $4i$ bytes behind it |
 # | `ld.global`, `st.global` | load from and store to *global memory*, which all threads can reach |
 # | `fma.rn.f32` | the one line that computes: fused multiply-add, *r*ounded to *n*earest, 32-bit floats |
 #
@@ -213,8 +213,8 @@ pl.show(saxpy, 4, 128, x, y, 2.0, n, counters=True)
 
 # %% [markdown]
 # Compare it with the PTX above: `k.thread_index()` is the three `mov` and the `mad`, `k.return_if` the `setp` and a guarded
-# `ret`, `x[i]` one `mad.wide` and one `ld.global`. Beside that there are only the `ld.param` of the parameters and the last
-# `ret`.
+# `ret`, `x[i]` and `y[i]` one `mad.wide` and one `ld.global` each, `k.fma` the `fma`, and `y[i] = ...` one `mad.wide` and
+# one `st.global`. Beside that there are only the `ld.param` of the parameters and the last `ret`.
 
 # %% [exercise] 00-relu
 
@@ -228,7 +228,7 @@ pl.show(saxpy, 4, 128, x, y, 2.0, n, counters=True)
 # | `a * b + 1.0`, `k.fma(a, b, c)`, `k.max(a, b)` | a new register per operation |
 # | `total = k.var(f32, 0.0)` | a **variable**: a register that may change. `k.vars(f32, 4, 0.0)` is a list of four |
 # | `total.set(v)`, `total += v` | give it a new value. `total = v` would only bind the Python name to something else |
-# | `with k.loop(n) as j:` | a loop that the **threads** execute. Python's `for j in range(4)` repeats the **text** 4 times |
+# | `with k.loop(n) as j:` | a loop that the **threads** execute; `k.loop(n, start=a, step=4)` goes from `a` to below `n`, numbers or registers. Python's `for j in range(4)` repeats the **text** 4 times |
 # | `with k.if_(a > 0.0):` | a branch: only lanes for which it is true execute the body |
 # | `k.select(a > 0.0, a, 0.0)` | one of two values, without a branch: `selp` |
 # | `with k.guard(a > 0.0):` | the same as `if_` with `@%p` in front of each instruction, for short bodies |
@@ -314,8 +314,8 @@ pl.show(changed, 4, 128, x, y, -0.5, n, against="saxpy")
 #
 # Why did `fma` have to say how it rounds? It rounds once, at the end, and it has no default: `.rn` is to the nearest. For
 # `mul` and `add` the rounding may be left out, and then the assembler may *contract* the two to one `fma`, which rounds
-# once instead of twice (PTX ISA, `mul` and `add`: without a rounding modifier they "default to round-to-nearest-even and
-# may be optimized aggressively"). The emulator never contracts. Here are both, with and without `.rn`:
+# once instead of twice (PTX ISA, `mul` and `add`: one without a rounding modifier "defaults to
+# round-to-nearest-even and may be optimized aggressively by the code optimizer"). The emulator never contracts. Here are both, with and without `.rn`:
 
 # %%
 SQUARE = """

@@ -145,14 +145,14 @@ scores = keys @ q * scale
 axes[0].plot(scores, "o", color="0.7", markersize=3, label="score")
 for axis, column, name, colour in zip(axes, state.T, ("m", "l", "rescale"), ("C0", "C1", "C2"), strict=True):
     axis.step(range(n), column, where="mid", color=colour, label=name)
-    axis.legend(loc="center right", fontsize="small")
+    axis.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small")
     axis.grid(alpha=0.25)
 axes[-1].set_xlabel("key");
 
 # %% [markdown]
-# $m$ rises in steps. At each step rescale is below 1: the old sum is multiplied by it, and the new key adds exactly
-# 1. So $l$ becomes $l \cdot \text{rescale} + 1$. Where $l$ was large it falls; where it was small it rises. (Key 0 is the
-# first maximum: rescale is $e^{-\infty - s} = 0$ there. The list begins after it.)
+# $m$ rises in steps. At each step rescale is below 1: the old sum is multiplied by it, and the new key adds 1, no more
+# and no less. So $l$ becomes $l \cdot \text{rescale} + 1$. Where $l$ was large it falls; where it was small it rises.
+# (Key 0 is the first maximum: rescale is $e^{-\infty - s} = 0$ there. The list below begins after it.)
 
 # %%
 for key in np.flatnonzero(state[1:, 2] < 1) + 1:
@@ -186,7 +186,8 @@ source = spec.source
 print(source[source.index("        scale_log2e") : source.index("    return scalar(")])
 
 # %% [markdown]
-# Three things are new.
+# Lines with `here`, `listed`, `mods` and `slots` emit nothing in this kernel: they are for probes and for the variants of
+# notebook 19. Three things are new.
 #
 # - **Powers of two.** A GPU has an instruction for $2^x$ (`ex2`) and none for $e^x$. As $e^x = 2^{x \log_2 e}$, the
 #   kernel multiplies $\log_2 e$ into the scale, once. So it keeps $m' = m \log_2 e$, in units of $\ln 2$. What it stores at
@@ -253,7 +254,7 @@ for (name, values_), marker in zip(errors.items(), "osx", strict=True):
     axis.loglog(sigmas, values_, marker=marker, label=name)
 axis.set_xlabel("standard deviation of the logits")
 axis.set_ylabel("mean error")
-axis.legend(loc="center left")
+axis.legend(loc=(0.02, 0.2))
 axis.grid(alpha=0.25);
 
 # %% [markdown]
@@ -280,7 +281,7 @@ for dtype in ("f32", "f64"):
           f"{counters.opcodes.get('ex2.approx.f32', (0, 0))[1]} times ex2")
 
 # %% [markdown]
-# On most GPUs the difference in time is larger than this count. An SM of a GeForce RTX 4090 has 2 units for f64 and 128
+# On most GPUs that are not made for data centers the difference in time is larger than this count. An SM of a GeForce RTX 4090 has 2 units for f64 and 128
 # for f32, and its f64 rate is 1/64 of its f32 rate (NVIDIA Ada GPU architecture whitepaper, note to the figure of AD102).
 
 # %% [exercise] 01-thrift
@@ -288,8 +289,8 @@ for dtype in ("f32", "f64"):
 # %% [markdown]
 # ## What changes when a row may not look ahead?
 #
-# In a *causal* model, row $i$ sees only the keys up to its own position. In the kernel that is one line: the loop
-# ends earlier.
+# In a *causal* model, row $i$ sees only the keys up to its own position. In the kernel's Python that is one line: the loop
+# ends earlier, and four instructions say where.
 
 # %%
 pl.diff(spec.build(head_dim=4), spec.build(head_dim=4, causal=True))

@@ -95,8 +95,8 @@ run = pl.launch(turned(barrier=True), 1, 64, x, y, checks=("memcheck", "racechec
 print("right:", np.array_equal(y, x[::-1]), "  findings:", len(run.findings))
 
 # %% [markdown]
-# It promises nothing else. It does not order blocks. Nothing promises that the blocks of a grid run at the same time, so
-# a block that waits for another may wait forever.
+# It promises nothing else. It does not order blocks. An ordinary launch does not promise that the blocks of a grid run at
+# the same time, so a block that waits for another may wait forever. (Cooperative launches and clusters promise it.)
 #
 # ## Is one barrier enough?
 #
@@ -186,8 +186,8 @@ for second in (False, True):
 # | check | finds | costs |
 # |---|---|---|
 # | `memcheck` | accesses outside of any array, misaligned, freed | always on |
-# | `initcheck` | reads of memory that has not been written | some |
-# | `racecheck` | two accesses, one of them a write, that no barrier orders | more |
+# | `initcheck` | uses of values that were never written | some |
+# | `racecheck` | two accesses, one of them a write, that nothing orders | more |
 # | `synccheck` | barriers that not all threads reach, wrong lane masks | little |
 #
 # Run a new kernel with all four, and with sizes that are not multiples: one row more, one key less, one tile, three

@@ -79,14 +79,15 @@ for n in (64, 128, 40, 100):
     print(f"{n:3} points: {wrong:2} wrong, found by {sorted({f.check for f in run.findings}) or 'nobody'}")
 
 # %% [markdown]
-# `initcheck` reports that threads read what nobody has written. `synccheck` reports something else: a warp arrived at
+# `initcheck` reports that threads use what nobody has written. `synccheck` reports something else: a warp arrived at
 # a barrier after some of its lanes had exited. The kernel does not hang: `bar.sync` waits for all threads of the
-# block that have *not exited* (PTX ISA, `bar`, for `sm_70` and later). It does not wait for those that have; their
-# part of the tile is missing.
+# block that have *not exited* (PTX ISA, `bar`). It does not wait for those that have; their part of the tile is
+# missing.
 #
 # A similar bug is a barrier in a branch that not all threads take. There, the others have not exited: they are at
 # another instruction. This is **divergence**: lanes of one warp at different instructions, here 32 to 39 at the first
-# barrier and 40 to 63 on their way to the second. All threads of a warp must execute the same `bar.sync`:
+# barrier and 40 to 63 on their way to the second. All threads of the block must execute the same `bar.sync`; if not, the
+# manual says, "behavior is undefined". (Read the first finding; the others follow from it.)
 
 
 # %%
@@ -220,8 +221,7 @@ for tile in (1, 2, 4, 8, 16, 32, 64, 128):
 # one key it waits at every key. From 16 keys on there is little left to gain. From 64 keys on shared memory limits
 # the blocks on an SM, and while one block waits, only other resident blocks can use the SM (**latency hiding**). The
 # default is 32.
-
-# %% [markdown]
+#
 # ## Play with it
 #
 # In the explorer: what does `tile_kv` change in the PTX, and what does it not? Set `Sq` to 129: what does the second
@@ -235,7 +235,8 @@ pl.explore("tiled", head_dim=16, seq_len=64)
 #
 # `scoreboard.source("rows")` prints the kernel that you entered in notebook 01. Give it tiles of K and V in shared memory,
 # with two barriers, and threads past the last row that help to load (02-copy). Then enter yours. How many sectors are
-# left? (70 rows and 100 keys: both tails are there.) `scoreboard.borrow("tiles")` goes on from ours.
+# left? (70 rows and 100 keys: both tails are there. Each block reads all keys, so `block` matters, too.)
+# `scoreboard.borrow("tiles")` goes on from ours.
 
 # %%
 mine = scoreboard.latest("tiles")

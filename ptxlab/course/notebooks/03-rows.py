@@ -127,8 +127,7 @@ for side in (1, 2, 4, 8):
 #
 # The price is in the fifth column. 4 × 4 scores and their inputs take about 60 registers, 8 × 8 twice as many, and
 # attention also needs registers for the output. `tiled2d` uses 4 × 4.
-
-# %% [markdown]
+#
 # ## Whose row is it now?
 #
 # Thread 0 of the square has rows 0 to 3 and keys 0, 16, 32, 48. So it has four of the 64 scores of row 0; the other
@@ -182,7 +181,7 @@ y = np.zeros((5, 32), np.float32)
 pl.launch(agree, 1, 32, x, y)
 
 figure, axis = plt.subplots(figsize=(9, 3.4), layout="constrained")
-axis.imshow(y, cmap="Blues", aspect="auto", vmin=0, vmax=40)
+axis.imshow(y, cmap="Blues", aspect="auto", vmin=0, vmax=70)
 for step in range(5):
     for lane in range(32):
         axis.text(lane, step, f"{y[step, lane]:.0f}", ha="center", va="center", fontsize=8)
@@ -255,7 +254,7 @@ print(passage("tiled2d", 'k.op("bar.warp.sync"'))
 # %% [markdown]
 # ## Why does each row have four floats more?
 #
-# `stride, p_stride = D + PADDING, ...`: the rows of a tile are $D + 4$ floats apart. Remove the padding from our
+# In `tiled2d`, and in our `scores` with `pad=4`, the rows of a tile are $D + 4$ floats apart. Remove the padding from
 # `scores`, and look at the wavefronts.
 
 # %%
@@ -319,7 +318,9 @@ pl.explore("tiled2d", head_dim=32, seq_len=64)
 # %% [markdown]
 # ## Your own kernel takes pieces
 #
-# Give each thread 4 rows by 4 keys: 03-piece has the products, 03-share the softmax of a row that 16 threads hold. `scoreboard.borrow("pieces")` goes on from ours.
+# Give each thread 4 rows by 4 keys: 03-piece has the products, 03-share the softmax of a row that 16 threads hold. With
+# 256 threads, 16 by 16, a block has 64 rows: enter it with `block=256, rows_per_block=64`. (Without `rows_per_block` a
+# block has a row per thread.) `scoreboard.borrow("pieces")` goes on from ours.
 
 # %%
 print(scoreboard.source("pieces"))

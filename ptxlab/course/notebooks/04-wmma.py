@@ -67,8 +67,7 @@ product
 # | `m16n16k16` | the shapes: A is 16 × 16 (m × k), B is 16 × 16 (k × n) |
 # | `{%left0, ...}` | eight registers of *each* lane: together they hold the matrix, a **fragment** |
 # | `[%a], 16` | where the matrix begins, and how many elements further the next row does (the *stride*) |
-
-# %% [markdown]
+#
 # ## Which lane has which element?
 #
 # 256 floats of C in 8 registers of 32 lanes: each lane has eight of them. Which? Ask the machine: load a matrix whose

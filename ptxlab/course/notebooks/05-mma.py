@@ -251,10 +251,11 @@ print("lane 5 holds", [f"({x // 16},{x % 16}) ({y // 16},{y % 16})" for x, y in 
 # Softmax now works on C fragments. A row belongs to four lanes, and each lane has two rows ($g$ and $g + 8$). A lane
 # finds the maximum of its own scores in its registers; then two shuffles compare it with the other three lanes of the
 # row. (`tiled2d` needed four.) The lanes add their sums only at the end, as before. O consists of C fragments, too,
-# so its rows can be rescaled in their registers.
+# so its rows can be rescaled in their registers. These lines take the scores of a tile into the maxima and the sums;
+# `across` is the two shuffles, and a weight is $2^{\text{factor} \cdot \text{score} + \text{low}}$.
 
 # %%
-print(inspect.getsource(softmax.update))
+print(inspect.getsource(softmax.advance))
 
 # %% [exercise] 05-rowmax
 

@@ -113,8 +113,7 @@ pictures.pipeline({stages: schedule(6, stages) for stages in (1, 2, 3)})
 # %% [markdown]
 # With two buffers, a copy is always under way. A third buffer gains nothing *here*, where every copy takes the same
 # time; it helps when some copies take longer.
-
-# %% [markdown]
+#
 # ## Whose copies have arrived?
 #
 # **Only those of this thread.** `wait_group` waits for what *this thread* has started. But in a tile each thread
@@ -143,8 +142,7 @@ print("without:", pl.launch(mirrored(meets=False), 1, 64, x, y, checks=CHECKS).f
 # So: **first `wait_group`, then the barrier.** After the barrier all parts have arrived, because each thread waited
 # for its own copies before it. The other order would not work: a thread could pass the barrier while its copies are
 # still in flight.
-
-# %% [markdown]
+#
 # The next four exercises have the same job: a block of threads copies tiles, 16 bytes per thread, and each thread adds up
 # the four numbers that its *mirror image* has copied.
 

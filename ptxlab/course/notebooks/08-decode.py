@@ -256,8 +256,8 @@ pl.debug(built, 1, 32, *arguments)
 # ## Why may the length be a pointer?
 #
 # A server launches the same kernels for every token. Each launch costs microseconds, so servers record the launches
-# once, as a *CUDA graph*, and replay it. In a graph the parameters are fixed, but the sequence grows by one key per
-# token. So the length is in memory, and the kernel gets its address:
+# once, as a *CUDA graph*, and replay it. A graph replays with the parameters that were recorded, but the sequence grows
+# by one key per token. So the length is in memory, and the kernel gets its address:
 
 # %%
 pl.diff(spec.build(head_dim=32, length="value"), spec.build(head_dim=32, length="pointer"))

@@ -58,8 +58,7 @@ print(cache.block_table())
 # %% [markdown]
 # The table is all that a kernel needs: **key $j$ of sequence $b$ is slot $j \bmod P$ of page `table[b, j // P]`**,
 # with $P$ keys per page. The pages of a sequence need not be neighbours.
-
-# %% [markdown]
+#
 # ## How much memory is wasted?
 #
 # Take a thousand answers of random lengths: most are short, a few very long. Reserve memory for 2048 keys per answer,
@@ -76,8 +75,7 @@ for page_size in (256, 64, 16, 1):
 # %% [markdown]
 # With pages of 16 keys nearly all of the memory is used. The numbers depend on the random lengths; the paper on vLLM
 # (see the end) measured 20 to 38 % in systems of its time, without pages.
-
-# %% [markdown]
+#
 # ## How does the kernel find a key?
 #
 # `decode_paged` is `decode_multiwarp` with one function replaced: the one that says *where* key $j$ is.

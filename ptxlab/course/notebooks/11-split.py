@@ -40,8 +40,8 @@ print(source[source.index("def part(") : source.index("def one_block_a_part")].s
 #
 # Two kernels. The first has a third grid dimension, `z`: block `(head, sequence, split)` goes through its part of the
 # keys and stores what a merge needs. The second merges all parts of a row. It must wait for all blocks of the first.
-# Nothing promises that the blocks of a grid run at the same time, so a block that waits for another may wait forever.
-# Launches run in order.
+# An ordinary launch does not promise that its blocks run at the same time, so a block that waits for another may wait
+# forever. Launches of one stream run in order.
 #
 # A part is rounded *up*: with 10 keys and 4 splits a part has 3, and the last one 1. (Rounded down, a part would have 2
 # keys, and two keys would be lost. One of the exercises has that bug.) The `min` keeps the last parts from going past
@@ -63,8 +63,7 @@ for keys, splits in ((10, 4), (9, 4), (3, 4)):
 # %% [markdown]
 # With 3 keys the last part is empty, and also with 9. That is not a special case: a part without keys stores the
 # neutral element of notebook 09.
-
-# %% [markdown]
+#
 # ## What does a part store?
 
 # %%
@@ -231,7 +230,7 @@ for keys in (2000, 16000, 128000):
 # ## Why not parts of a fixed size?
 #
 # With parts of, say, 256 keys, the *grid* grows with the text, and a CUDA graph, which fixes the grid (notebook 08),
-# must be recorded again and again. Here the number of parts is fixed, and their size is computed in the kernel from
+# must be recorded or updated again and again. Here the number of parts is fixed, and their size is computed in the kernel from
 # the length in memory. The same launch works for 3 keys and for 512:
 
 # %%

@@ -61,7 +61,7 @@ pl.debug(pl.gallery(28).buggy(), 1, 64, x, y)
 # | the state plot | the first key at which $m$, $l$ or rescale is wrong |
 # | the error in ULP | how many bits of a result are wrong |
 # | `memcheck` | accesses outside of any array |
-# | `initcheck` | reads of memory that has not been written |
+# | `initcheck` | uses of values that were never written |
 # | `racecheck` | accesses of two threads to one place that nothing orders |
 # | `synccheck` | barriers and shuffles that not all threads reach |
 # | `pl.out` | outputs that have not been written |

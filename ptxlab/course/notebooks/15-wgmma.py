@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 15 · wgmma: the tensor core reads shared memory
 #
-# In notebooks 05 to 07 `ldmatrix` brought pieces of matrices into registers, then `mma` multiplied them. On sm_90a (H100,
-# H200), and only there, four warps give one instruction, `wgmma`, and it takes both matrices from shared memory. (Blackwell
+# In notebooks 05 to 07 `ldmatrix` brought pieces of matrices into registers, then `mma` multiplied them. On sm_90a (Hopper:
+# H100, H200), and only there, four warps give one instruction, `wgmma`, and it takes both matrices from shared memory. (Blackwell
 # has `tcgen05` instead.)
 #
 # **Why does the instruction read shared memory itself?** Count what the warps of `pipelined` (notebook 07) and `wgmma`
