@@ -89,7 +89,10 @@ def probe(folder: Path | None = None) -> Confinement:
         missing = []
     if best.way == "layers":
         missing.append("an answer does not see that other files and processes exist (namespaces)")
-    lacks = {"files": "Landlock (Linux 5.13)", "no other": "seccomp (x86-64 and arm64)"}
+    lacks = {
+        "files": "Landlock (Linux 5.13)",
+        "no other": "seccomp (libseccomp; Debian, Ubuntu: apt install libseccomp2)",
+    }
     for beginning, what in lacks.items():
         if not any(says.startswith(beginning) for says in best.in_force):
             missing.append(what)
