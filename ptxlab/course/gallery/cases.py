@@ -7,7 +7,7 @@ import re
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 PACKAGE = Path(__file__).resolve().parents[2]
 
@@ -49,23 +49,6 @@ class Trial:
     def __repr__(self) -> str:
         out = f"{'passes' if self.ok else 'fails'}: {self.result}"
         return out + ("\n" + textwrap.indent(self.found, "    ") if self.found else "")
-
-
-class Bug(Protocol):
-    """An exhibit as the hunt knows it."""
-
-    @property
-    def number(self) -> int: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def guilty(self) -> tuple[Case, ...]: ...
-    @property
-    def innocent(self) -> tuple[Case, ...]: ...
-    def buggy(self, case: Case | None = None) -> Any: ...
-    def repaired(self, case: Case | None = None) -> Any: ...
-    @property
-    def trial(self) -> Any: ...
 
 
 def ptx_of(kernel: Any) -> str:

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptxlab.course.gallery import finders
-from ptxlab.course.gallery.cases import Bug, Case, Trial, ptx_of, shape
+from ptxlab.course.gallery.cases import Case, Trial, ptx_of, shape
 from ptxlab.course.value_watch import destinations
 from ptxlab.course.values import counted
 from ptxlab.errors import DeviceFault, PtxlabError
 from ptxlab.text import Vector
 
 if TYPE_CHECKING:
+    from ptxlab.course.gallery.exhibit import Exhibit
     from ptxlab.emulate.step.interpreter import Step
 
 GUESSES = 3
@@ -66,7 +67,7 @@ class Lines:
 class Game:
     """The hunt of one exhibit: the lines that were guessed, each with its answer and what is said of it."""
 
-    exhibit: Bug
+    exhibit: Exhibit
     guessed: dict[int, tuple[str, str]] = field(default_factory=dict)
     explained: bool = False
 
