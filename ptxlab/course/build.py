@@ -59,8 +59,6 @@ def notebook(source: Path, *, solved: bool = False) -> Any:
             cells.append(make(FORMATTER.sub("", cell.source), metadata=kept))
         else:
             raise SourceError(f"{source.name}: a cell of kind {cell.cell_type!r}: {cell.source[:60]!r}")
-    for at, cell in enumerate(cells):
-        cell.id = f"{'md' if cell.cell_type == 'markdown' else 'code'}-{at:02}"
     return new_notebook(cells=cells, metadata=METADATA)
 
 
@@ -76,9 +74,11 @@ def committed(path: Path) -> Any:
 
 
 def text_of(made: Any) -> str:
-    """A notebook as it is written to a file."""
+    """A notebook as it is written to a file, its cells numbered."""
     import nbformat
 
+    for at, cell in enumerate(made.cells):
+        cell.id = f"{'md' if cell.cell_type == 'markdown' else 'code'}-{at:02}"
     return str(nbformat.writes(made, version=4, indent=1, sort_keys=True, ensure_ascii=False)).rstrip("\n") + "\n"
 
 

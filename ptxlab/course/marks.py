@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ptxlab.course.feedback import catalogue
+from ptxlab.course.report import replace
 from ptxlab.course.submission_folder import Handed
 from ptxlab.errors import PtxlabError
 
@@ -82,9 +83,7 @@ class Journal:
         """Writes the beginning, with what is known."""
         head = {"seed": self.seed, "exercises": list(self.exercises)}
         text = "".join(json.dumps(line) + "\n" for line in (head, *self._known.values()))
-        fresh = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-        fresh.write_text(text, encoding="ascii")
-        os.replace(fresh, self.path)
+        replace(self.path, text)
 
     def known(self, handed: Handed) -> Graded | None:
         """The marks of a submission that was graded before, if its files are still the same."""

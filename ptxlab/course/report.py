@@ -63,10 +63,10 @@ def write_csv(graded: Sequence[Graded], path: Path) -> None:
         points = [f"{g.points(name):.4g}" for name in names]
         share = f"{100 * g.total / most:.1f}" if most else "0.0"
         out.writerow([_plain(g.student), *points, f"{g.total:.4g}", most, share, _plain(g.note)])
-    _replace(path, text.getvalue())
+    replace(path, text.getvalue())
 
 
-def _replace(path: Path, text: str) -> None:
+def replace(path: Path, text: str) -> None:
     """Writes a file so that there is always a whole one: the old or the new. Signs that a terminal would obey are
     replaced, and what is not text, such as half of a pair of surrogates that an answer printed, becomes an escape."""
     raw = text.translate(_CONTROLS).encode("utf-8", "backslashreplace")
@@ -103,7 +103,7 @@ def write_html(graded: Sequence[Graded], path: Path, *, title: str = "Marks", se
         _table(graded, names, most), "<h2>Feedback</h2>",
     ]  # fmt: skip
     out += [_student(g, most) for g in graded]
-    _replace(path, "\n".join([*out, _SCRIPT, "</body></html>"]))
+    replace(path, "\n".join([*out, _SCRIPT, "</body></html>"]))
 
 
 def _isolation(graded: Sequence[Graded]) -> str:

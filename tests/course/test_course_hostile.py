@@ -236,8 +236,8 @@ def test_less_than_the_documented_confinement_is_refused(folder: Path, ordinary:
     assert done.stderr == (
         "ptxlab: this machine cannot confine submissions as docs/security.md says: not in force: an answer cannot read "
         "files outside of its folder; not in force: an answer cannot write files outside of its folder. Install "
-        "bubblewrap or use Linux 5.13 or newer with Landlock; if you trust the submissions, grade anyway with "
-        "--unconfined\n"
+        "libseccomp, and bubblewrap or Linux 5.13 or newer with Landlock; if you trust the submissions, grade anyway "
+        "with --unconfined\n"
     )
     assert not trace.exists()
     assert list((folder / "out").iterdir()) == []

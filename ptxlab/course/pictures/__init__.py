@@ -4,7 +4,7 @@ from ptxlab.course import pictures
 
 pictures.grid(blocks=4, block=128, elements=500)   # who has an element, as a run of the emulator saw it
 pictures.memory()                                     # the levels of memory: sizes and costs
-pictures.way_of_a_tile()                             # global memory, shared memory, a fragment: from a trace
+pictures.way_of_a_tile()                             # global memory, shared memory, a fragment: from a run
 pictures.pipeline({2: schedule(6, 2)})               # copies and products in time, animated
 pictures.pages(cache)                                # block tables and the pool of a `pl.PagedCache`
 """

@@ -61,8 +61,8 @@ class Confinement:
             raise UnavailableError(
                 "this machine cannot confine submissions as docs/security.md says: "
                 + "; ".join(f"not in force: {DOCUMENTED[hole]}" for hole in self.holes)
-                + ". Install bubblewrap or use Linux 5.13 or newer with Landlock; if you trust the submissions, "
-                "grade anyway with --unconfined"
+                + ". Install libseccomp, and bubblewrap or Linux 5.13 or newer with Landlock; if you trust the "
+                "submissions, grade anyway with --unconfined"
             )
 
 
