@@ -124,7 +124,7 @@ class Pool:
         sys.stdout.flush()
         sys.stderr.flush()
         task = Task(
-            job.handed.student, job.handed.files, job.left(), job.folder, self.how.seed, self.how.each,
+            job.handed.files, job.left(), job.folder, self.how.seed, self.how.each,
             self.how.longest, job.user, self.limits, self.way, (Path(self.how.folder),)
         )  # fmt: skip
         gc.freeze()  # what this process has lying about is not for the child to finalize

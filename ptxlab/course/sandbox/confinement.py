@@ -115,7 +115,7 @@ def _tried(way: str, folder: Path | None) -> tuple[Confinement, str]:
         user = user_for(way, 0)
         if user is not None:
             os.chown(home, user, user)
-        task = Task("", (), (), home.parent, 0, user=user, way=way, secrets=(folder,) if folder else ())
+        task = Task((), (), home.parent, 0, user=user, way=way, secrets=(folder,) if folder else ())
         try:
             process = Process(task)
         except (OSError, PtxlabError) as error:

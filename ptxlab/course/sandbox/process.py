@@ -53,7 +53,6 @@ class Task:
     one of `confinement.WAYS`. secrets: what they may not read wherever it lies.
     """
 
-    student: str
     files: tuple[tuple[str, bytes], ...]
     exercises: tuple[str, ...]
     folder: Path
@@ -267,8 +266,11 @@ def solutions() -> list[Path]:
 
 
 def readable(*secrets: Path) -> Iterator[Path]:
-    """What an answer may read: `all_places` without the solutions and other secrets."""
-    yield from _without_all([*all_places(), *map(Path, namespaces.DEVICES)], [*solutions(), *secrets])
+    """What an answer may read: `all_places` without the solutions and other secrets; where something secret lies in
+    one, what lies in it besides."""
+    hidden = [s.resolve() for s in (*solutions(), *secrets)]
+    for place in sorted({p.resolve() for p in (*all_places(), *map(Path, namespaces.DEVICES))}):
+        yield from _without(place, hidden)
 
 
 def mounted(*secrets: Path) -> Iterator[Path]:
@@ -280,13 +282,6 @@ def mounted(*secrets: Path) -> Iterator[Path]:
             yield from _without(place.resolve(), hidden)
         else:
             yield from (place, place.resolve())
-
-
-def _without_all(places: Sequence[Path], secrets: Sequence[Path]) -> Iterator[Path]:
-    """Places, or, where something secret lies in one, what lies in it besides."""
-    hidden = [s.resolve() for s in secrets]
-    for place in sorted({p.resolve() for p in places}):
-        yield from _without(place, hidden)
 
 
 def _without(place: Path, secrets: Sequence[Path]) -> Iterator[Path]:
