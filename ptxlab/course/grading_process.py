@@ -12,6 +12,7 @@ import os
 import secrets
 import signal
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,8 @@ def _refusal(confined: confinement.Confinement) -> str:
     )
 
 
-def _end_with(parent: int) -> None:
+@contextlib.contextmanager
+def _ending_with(parent: int) -> Iterator[None]:
     """Interrupts this process when its parent has ended; what it is grading is ended then, and its files removed.
 
     A signal for the parent's death would come when the thread ends that started this process."""
@@ -70,15 +72,18 @@ def _end_with(parent: int) -> None:
 
     signal.signal(signal.SIGALRM, look)
     signal.setitimer(signal.ITIMER_REAL, LOOK, LOOK)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def main() -> None:
     """Grades what comes in."""
     answer = os.dup(1)
     os.dup2(2, 1)  # what is printed belongs into the worker's log
-    if hasattr(signal, "setitimer"):  # not on Windows
-        _end_with(os.getppid())
-    told = graded(json.load(sys.stdin.buffer))
+    with _ending_with(os.getppid()) if hasattr(os, "fork") else contextlib.nullcontext():
+        told = graded(json.load(sys.stdin.buffer))
     with open(answer, "w", encoding="ascii") as file:
         json.dump(told, file)
 
