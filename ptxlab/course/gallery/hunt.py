@@ -22,7 +22,6 @@ from ptxlab.errors import DeviceFault, PtxlabError
 from ptxlab.text import Vector
 
 if TYPE_CHECKING:
-    from ptxlab.course.gallery.exhibit import Exhibit
     from ptxlab.emulate.step.interpreter import Step
 
 GUESSES = 3
@@ -65,9 +64,9 @@ class Lines:
 
 @dataclass
 class Game:
-    """The hunt of one exhibit: the lines that were guessed, each with its answer and what is said of it."""
+    """The hunt of one `Exhibit`: the lines that were guessed, each with its answer and what is said of it."""
 
-    exhibit: Exhibit
+    exhibit: Any
     guessed: dict[int, tuple[str, str]] = field(default_factory=dict)
     explained: bool = False
 
