@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from ptxlab.course import outputs
-from ptxlab.course.exercise import Exercise
 from ptxlab.course.feedback import find
-from ptxlab.course.notebook_sources import EXERCISE, placed
+from ptxlab.course.notebook_sources import EXERCISE
 from ptxlab.course.notebook_sources import sources as sources
 from ptxlab.errors import PtxlabError
 from ptxlab.kernels.rung import FORMATTER
@@ -60,8 +59,6 @@ def notebook(source: Path, *, solved: bool = False) -> Any:
             cells.append(make(FORMATTER.sub("", cell.source), metadata=kept))
         else:
             raise SourceError(f"{source.name}: a cell of kind {cell.cell_type!r}: {cell.source[:60]!r}")
-    for at, cell in enumerate(cells):
-        cell.id = f"{'md' if cell.cell_type == 'markdown' else 'code'}-{at:02}"
     return new_notebook(cells=cells, metadata=METADATA)
 
 
@@ -77,25 +74,12 @@ def committed(path: Path) -> Any:
 
 
 def text_of(made: Any) -> str:
-    """A notebook as it is written to a file."""
+    """A notebook as it is written to a file, its cells numbered."""
     import nbformat
 
+    for at, cell in enumerate(made.cells):
+        cell.id = f"{'md' if cell.cell_type == 'markdown' else 'code'}-{at:02}"
     return str(nbformat.writes(made, version=4, indent=1, sort_keys=True, ensure_ascii=False)).rstrip("\n") + "\n"
-
-
-def exercise_cells(made: Any) -> dict[str, Any]:
-    """Exercise -> its cell of code, by the cells' tags."""
-    found = {}
-    for cell in made.cells:
-        for tag in cell.metadata.get("tags", ()):
-            if tag.startswith("exercise:"):
-                found[tag.removeprefix("exercise:")] = cell
-    return found
-
-
-def exercises() -> list[Exercise]:
-    """The exercises of all notebooks, in reading order."""
-    return [find(name) for name in placed()]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -103,21 +87,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m ptxlab.course.build", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NN", help="the beginning of a source's name; by default all")
     parser.add_argument("--check", action="store_true", help="write nothing, name the notebooks that are out of step")
-    parser.add_argument("--solved", action="store_true", help="with the solutions (also give --folder)")
     parser.add_argument("--run", action="store_true", help="run them all anew, whether or not their code has changed")
     parser.add_argument(
         "--no-run", action="store_true", help="run none: a notebook whose code has changed has no outputs"
     )
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where the notebooks go")
     options = parser.parse_args(argv)
-    if options.solved and options.folder == FOLDER:
-        parser.error("--solved: name another folder with --folder; the students' notebooks have no solutions")
     stale = []
     for source in sources():
         if options.names and not any(source.name.startswith(name) for name in options.names):
             continue
         path = options.folder / f"{source.stem}.ipynb"
-        made = notebook(source, solved=options.solved)
+        made = notebook(source)
         before = committed(path)
         fresh = before is not None and outputs.up_to_date(made, before)
         if before is not None:

@@ -11,12 +11,13 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ptxlab.course.class_run import Result, follow
-from ptxlab.course.dask_grading import How, on_workers
+from ptxlab.course.class_run import follow
+from ptxlab.course.dask_grading import on_workers
+from ptxlab.course.grading_jobs import How
 from ptxlab.course.grading_pool import Pool, prepare
 from ptxlab.course.marks import Graded, Journal, Mark
 from ptxlab.course.sandbox import confinement
@@ -48,8 +49,7 @@ def grade(
     exercises: names, or beginnings such as "01"; by default all that some submission has a cell for. seed: hidden cases
     are drawn from it, the same for all; by default one at random. seconds: of a submission, each: of one exercise;
     longest: seconds of an answer's own code at a stretch: its cells, the building of a kernel, one call; an endless
-    loop costs so much. memory: bytes that a process may take. jobs: processes at a time, by default one per core: one
-    per submission, or, where there are fewer submissions than that, several, each with a part of its exercises.
+    loop costs so much. memory: bytes that a process may take. jobs: submissions at a time, by default one per core.
 
     `UnavailableError` on a machine that cannot confine submissions, unless `unconfined` is given. confined: what
     `confinement.probe` found, if it was asked already. client: a `dask.distributed.Client`; submissions are graded on
@@ -59,22 +59,15 @@ def grade(
     handed = collect(folder)
     chosen = choose(handed, exercises) if journal is None else journal.exercises
     seed = secrets.randbelow(1 << 31) if seed is None else seed
+    how = How(chosen, seed, seconds, each, longest, memory, str(folder.resolve()), len(handed), unconfined)
     if client is not None:
-        how = How(chosen, seed, seconds, each, longest, memory, str(folder.resolve()), len(handed), unconfined)
-
-        def results(waiting: list[Handed]) -> Generator[Result, None, None]:
-            return on_workers(waiting, client, how)
-
-        return follow(handed, chosen, results, progress, journal, after_each)
+        return follow(handed, chosen, lambda waiting: on_workers(waiting, client, how), progress, journal, after_each)
     if not hasattr(os, "fork"):
         raise UnavailableError("grading needs fork and resource limits, so Linux or macOS (on Windows: in WSL)")
     confined = confinement.probe(folder) if confined is None else confined
     if not unconfined:
         confined.refuse()
-    prepare(chosen, seed, len(handed))
-    pool = Pool(
-        chosen, seed=seed, each=each, longest=longest, seconds=seconds, memory=memory, way=confined.way, folder=folder
-    )
-    with contextlib.closing(pool):
+    prepare(how)
+    with contextlib.closing(Pool(how, confined.way)) as pool:
         count = jobs or os.cpu_count() or 1
         return follow(handed, chosen, lambda waiting: pool.run(waiting, count), progress, journal, after_each)

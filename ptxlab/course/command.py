@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import os
 import secrets
 import signal
@@ -33,7 +32,6 @@ def _parser() -> argparse.ArgumentParser:
     listed = commands.add_parser("list", help="the exercises")
     listed.set_defaults(run=_list)
     listed.add_argument("notebooks", nargs="*", metavar="NN", help="of these notebooks; by default all")
-    listed.add_argument("--json", action="store_true", help="for programs to read")
     release = commands.add_parser("release", help="write the students' notebooks into a new folder")
     release.set_defaults(run=_release)
     release.add_argument("folder", type=Path, metavar="DIR")
@@ -77,10 +75,6 @@ def _list(options: argparse.Namespace) -> int:
         if number not in there:
             raise PtxlabError(f"there are no exercises of a notebook {number!r}; there are some of {', '.join(there)}")
     chosen = [e for e in catalogue().values() if not options.notebooks or e.notebook in options.notebooks]
-    if options.json:
-        shown = ("name", "title", "kind", "level", "points", "graded")
-        print(json.dumps([{name: getattr(e, name) for name in shown} for e in chosen], indent=2))
-        return 0
     for e in chosen:
         print(f"{e.name:<16} {'*' * e.level:<3}  {e.kind:<9} {e.points:>2}  {e.title}")
     return 0

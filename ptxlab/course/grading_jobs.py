@@ -1,4 +1,4 @@
-"""A submission while it is graded: by one job, or by several side by side, each with a part of its exercises."""
+"""How a class is graded, and a submission while it is graded: by a process that may be followed by another."""
 
 from __future__ import annotations
 
@@ -8,38 +8,41 @@ from pathlib import Path
 from ptxlab.course.marks import Graded, Mark
 from ptxlab.course.sandbox.attempts import Attempts
 from ptxlab.course.submission_folder import Handed
+from ptxlab.version import __version__
 
 
-@dataclass
-class Whole:
-    """A submission that is being graded, by one job or by several side by side; `open` is how many are not done."""
+@dataclass(frozen=True)
+class How:
+    """How a class is graded, the same on each worker; the names are those of `class_grading.grade`.
 
-    handed: Handed
-    graded: Graded
-    started: float
-    open: int = 0
-    attempts: Attempts = field(default_factory=Attempts)
-    notes: list[tuple[str, str]] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
+    folder: where the submissions lie here, hidden from answers on a worker that has such a folder, too. count: the
+    submissions of the class."""
 
-    def note(self) -> str:
-        """What the teacher should know: refused attempts, then what went wrong, in the order of the exercises."""
-        words = self.attempts.words()
-        refused = [f"refused: {'; '.join(words)}"] if words else []
-        order = list(self.graded.marks)
-        notes = [f"{name}: {says}" for name, says in sorted(self.notes, key=lambda note: order.index(note[0]))]
-        return "; ".join([*refused, *dict.fromkeys(notes), *dict.fromkeys(self.problems)])
+    exercises: tuple[str, ...]
+    seed: int
+    seconds: float
+    each: float
+    longest: float
+    memory: int
+    folder: str
+    count: int
+    unconfined: bool = False
+    version: str = __version__
 
 
 @dataclass
 class Job:
-    """Exercises of a submission that are being graded, by a process that may be followed by another."""
+    """A submission that is being graded in a folder and as a user of its own, and its process."""
 
-    whole: Whole
-    exercises: tuple[str, ...]
+    handed: Handed
+    graded: Graded
     folder: Path
     user: int | None
+    started: float
     ends: float
+    attempts: Attempts = field(default_factory=Attempts)
+    notes: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
     pid: int = 0
     pipe: int = -1
     buffer: bytes = b""
@@ -51,8 +54,14 @@ class Job:
     @property
     def marks(self) -> dict[str, Mark]:
         """The marks of the submission."""
-        return self.whole.graded.marks
+        return self.graded.marks
 
     def left(self) -> tuple[str, ...]:
         """The exercises without a mark so far."""
-        return tuple(name for name in self.exercises if not self.marks[name].says)
+        return tuple(name for name, mark in self.marks.items() if not mark.says)
+
+    def note(self) -> str:
+        """What the teacher should know: refused attempts, then what went wrong, in the order of the exercises."""
+        words = self.attempts.words()
+        refused = [f"refused: {'; '.join(words)}"] if words else []
+        return "; ".join([*refused, *dict.fromkeys(self.notes), *dict.fromkeys(self.problems)])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import io
-import itertools
 import json
 import os
 import selectors
@@ -13,14 +12,14 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 from ptxlab.course.cells import run as run_cell
 from ptxlab.course.class_run import Result
 from ptxlab.course.feedback import find, judge
-from ptxlab.course.grading_jobs import Job, Whole
+from ptxlab.course.grading_jobs import How, Job
 from ptxlab.course.marks import Graded, Mark, without_marks
 from ptxlab.course.sandbox import confinement, isolation, reaper, tree
 from ptxlab.course.sandbox.examine import examine
@@ -41,7 +40,7 @@ CLASS = 8
 """Submissions from which on it pays to grade the solutions first."""
 
 
-def prepare(exercises: Sequence[str], seed: int, count: int) -> None:
+def prepare(how: How) -> None:
     """Does once what each of so many submissions would do again. The graders are forked from this process, so what each
     of them would import, compute and compile is there already; in a class, what the solutions need, too."""
     from ptxlab.emulate.jit.building.linked_rules import build_ahead
@@ -49,38 +48,24 @@ def prepare(exercises: Sequence[str], seed: int, count: int) -> None:
     from ptxlab.emulate.jit.native.code import host
 
     build_ahead(host())  # each submission has a cache of its own, and would build them again
-    if count < CLASS:
+    if how.count < CLASS:
         return
-    for name in exercises:
+    for name in how.exercises:
         exercise = find(name)
         with contextlib.redirect_stdout(io.StringIO()):
-            judge(exercise, run_cell(exercise, exercise.solution), seed=seed, graded=True)
+            judge(exercise, run_cell(exercise, exercise.solution), seed=how.seed, graded=True)
     llvm_thread.wait_until_idle()
 
 
 class Pool:
     """Runs submissions side by side.
 
-    seed: of the hidden cases; each, longest, seconds: as for `class_grading.grade`; way: how answers are confined;
-    folder: what they must not read, the submissions; begun: number of the first process, from which its user follows.
+    way: how answers are confined; begun: number of the first process, from which its user follows.
     """
 
-    def __init__(
-        self,
-        exercises: tuple[str, ...],
-        *,
-        seed: int,
-        each: float,
-        longest: float,
-        seconds: float,
-        memory: int,
-        way: str,
-        folder: Path,
-        begun: int = 0,
-    ) -> None:
-        self.exercises, self.seed, self.each, self.seconds = exercises, seed, each, seconds
-        self.longest = longest
-        self.limits, self.way, self.folder = isolation.Limits(int(seconds) + 5, memory), way, folder
+    def __init__(self, how: How, way: str, begun: int = 0) -> None:
+        self.how, self.way = how, way
+        self.limits = isolation.Limits(int(how.seconds) + 5, how.memory)
         self.selector = selectors.DefaultSelector()
         self.jobs: dict[int, Job] = {}
         self.begun = begun
@@ -96,12 +81,12 @@ class Pool:
                     while waiting and len(self.jobs) < jobs:
                         one = waiting.pop()
                         try:
-                            self._begin(one, 1 if waiting else jobs - len(self.jobs))
+                            self._begin(one)
                         except OSError as error:  # no process or no folder could be made
                             why = f"not graded: {error.strerror}; run again with --resume"
-                            yield one, without_marks(one, self.exercises, why), False
-                    for whole in self._wait():
-                        yield whole.handed, whole.graded, True
+                            yield one, without_marks(one, self.how.exercises, why), False
+                    for job in self._wait():
+                        yield job.handed, job.graded, True
             finally:
                 for job in self.jobs.values():
                     self._kill(job)
@@ -112,33 +97,18 @@ class Pool:
         if left:
             print(f"ptxlab: {left}", file=sys.stderr)
 
-    def _begin(self, handed: Handed, cores: int) -> None:
-        """Starts to grade a submission, its exercises side by side on so many cores."""
-        whole = Whole(handed, Graded(handed.student, {name: Mark() for name in self.exercises}), time.monotonic())
-        if handed.files and not any(exercises_named(raw) for _, raw in handed.files):
-            whole.problems.append(NOT_NAMED)
-        sides = max(1, min(cores, len(self.exercises)))
-        cuts = [len(self.exercises) * side // sides for side in range(sides + 1)]
-        last: Job | None = None
-        for first, end in itertools.pairwise(cuts):
-            try:
-                last = self._job(whole, self.exercises[first:end])
-            except OSError:
-                if last is None:
-                    raise
-                last.exercises += self.exercises[first:end]  # the job before does them when it is done with its own
-
-    def _job(self, whole: Whole, exercises: tuple[str, ...]) -> Job:
-        """Starts to grade some exercises of a submission, in a folder and as a user of their own."""
+    def _begin(self, handed: Handed) -> None:
+        """Starts to grade a submission, in a folder and as a user of its own."""
         at, self.begun = self.begun, self.begun + 1
         folder = self.work / f"{at:05}"
         (folder / "cache").mkdir(parents=True, mode=0o700)
         folder.chmod(0o711)
-        job = Job(whole, exercises, folder, confinement.user_for(self.way, at), whole.started + self.seconds)
+        graded, start = Graded(handed.student, {name: Mark() for name in self.how.exercises}), time.monotonic()
+        job = Job(handed, graded, folder, confinement.user_for(self.way, at), start, start + self.how.seconds)
+        if handed.files and not any(exercises_named(raw) for _, raw in handed.files):
+            job.problems.append(NOT_NAMED)
         self._home(job)
         self._start(job)
-        whole.open += 1
-        return job
 
     def _home(self, job: Job) -> None:
         """A new folder for the processes of a submission."""
@@ -154,8 +124,8 @@ class Pool:
         sys.stdout.flush()
         sys.stderr.flush()
         task = Task(
-            job.whole.handed.student, job.whole.handed.files, job.left(), job.folder, self.seed, self.each,
-            self.longest, job.user, self.limits, self.way, (self.folder,)
+            job.handed.files, job.left(), job.folder, self.how.seed, self.how.each,
+            self.how.longest, job.user, self.limits, self.way, (Path(self.how.folder),)
         )  # fmt: skip
         gc.freeze()  # what this process has lying about is not for the child to finalize
         try:
@@ -171,11 +141,11 @@ class Pool:
             os.close(read)
             _child(task, write, [j.pipe for j in self.jobs.values()])
         job.pid, job.pipe, job.buffer, job.now = pid, read, b"", ""
-        job.ends_now = min(job.ends, time.monotonic() + self.each + 40)
+        job.ends_now = min(job.ends, time.monotonic() + self.how.each + 40)
         self.jobs[read] = job
         self.selector.register(read, selectors.EVENT_READ)
 
-    def _wait(self) -> Iterator[Whole]:
+    def _wait(self) -> Iterator[Job]:
         """Reads what graders tell, ends those whose time is up, and yields the submissions that are done."""
         if not self.jobs:
             return
@@ -201,7 +171,9 @@ class Pool:
                 yield from self._ended(job, f"It made more than {ENTRIES:,} files.")
         for job in [j for j in self.jobs.values() if now > j.ends_now]:
             whole = job.ends_now >= job.ends
-            says = f"The time for the whole submission was up ({self.seconds:g} s)." if whole else "The time was up."
+            says = (
+                f"The time for the whole submission was up ({self.how.seconds:g} s)." if whole else "The time was up."
+            )
             yield from self._ended(job, says)
 
     def _told(self, job: Job, line: bytes) -> None:
@@ -209,23 +181,23 @@ class Pool:
         told = json.loads(line)
         if "begins" in told:
             job.now = told["begins"]
-            job.ends_now = min(job.ends, time.monotonic() + self.each + 40)
+            job.ends_now = min(job.ends, time.monotonic() + self.how.each + 40)
         elif "process" in told:
             job.children.add(int(told["process"]))
-            job.whole.graded.in_force = told["in force"]
+            job.graded.in_force = told["in force"]
         elif "stopped" in told:
             job.children.discard(int(told["stopped"]))
         elif "refused" in told:
             for kind, examples in told["refused"].items():
                 for what in examples:
-                    job.whole.attempts.add(str(kind), str(what))
+                    job.attempts.add(str(kind), str(what))
         elif told.get("exercise") == job.now:
             job.marks[job.now] = Mark(
                 float(told["score"]), bool(told["ok"]), [str(s) for s in told["says"]] or ["-"], told["parts"],
                 str(told["output"]), float(told["seconds"])
             )  # fmt: skip
             if told["note"]:
-                job.whole.notes.append((job.now, told["note"]))
+                job.notes.append(f"{job.now}: {told['note']}")
             job.now = ""
 
     def _kill(self, job: Job) -> None:
@@ -239,9 +211,9 @@ class Pool:
         reaper.wait(job.pid, *job.children)
         job.children.clear()
 
-    def _ended(self, job: Job, says: str) -> Iterator[Whole]:
-        """The process of a job is over, or is to be: what is left of it goes to another, or gets nothing. The
-        submission, if this was the last of its jobs."""
+    def _ended(self, job: Job, says: str) -> Iterator[Job]:
+        """The process of a job is over, or is to be: what is left of it goes to another, or gets nothing. The job, if
+        it is done."""
         self.selector.unregister(job.pipe)
         os.close(job.pipe)
         del self.jobs[job.pipe]
@@ -249,7 +221,7 @@ class Pool:
         problem = tree.remove(job.folder / "home")
         if job.now and not job.marks[job.now].says:
             job.marks[job.now] = Mark(says=[says])
-            job.whole.notes.append((job.now, f"{says[0].lower()}{says[1:].rstrip('.')}"))
+            job.notes.append(f"{job.now}: {says[0].lower()}{says[1:].rstrip('.')}")
         if job.left() and time.monotonic() < job.ends:
             try:
                 self._home(job)
@@ -260,15 +232,12 @@ class Pool:
                 for name in job.left():
                     job.marks[name] = Mark(says=[problem])
         for name in job.left():
-            job.marks[name] = Mark(says=[f"The time for the whole submission was up ({self.seconds:g} s)."])
-        whole = job.whole
+            job.marks[name] = Mark(says=[f"The time for the whole submission was up ({self.how.seconds:g} s)."])
         problem = problem or tree.remove(job.folder)
-        whole.problems += [problem] if problem else []
-        whole.open -= 1
-        if not whole.open:
-            whole.graded.seconds = time.monotonic() - whole.started
-            whole.graded.note = whole.note()
-            yield whole
+        job.problems += [problem] if problem else []
+        job.graded.seconds = time.monotonic() - job.started
+        job.graded.note = job.note()
+        yield job
 
 
 def _child(task: Task, pipe: int, others: list[int]) -> None:

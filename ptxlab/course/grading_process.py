@@ -1,8 +1,7 @@
-"""A grading process of a cluster's worker: grades the submissions that come as lines of JSON, one after the other.
+"""A grading process of a cluster's worker: grades the submissions that come as JSON, and answers with their marks.
 
 It is a process of its own because grading forks, which a worker with its threads should not, and because it adopts and
-ends what answers leave behind. The first line that it writes says whether it grades at all; then it prepares what all
-submissions need, and answers each line with one. It ends with its input, and when its worker has ended.
+ends what answers leave behind. It ends when it is done, and when its worker has ended.
 """
 
 from __future__ import annotations
@@ -11,60 +10,41 @@ import contextlib
 import json
 import os
 import secrets
-import select
 import signal
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ptxlab.course.dask_grading import How, unpacked
+from ptxlab.course.dask_grading import unpacked
+from ptxlab.course.grading_jobs import How
 from ptxlab.course.grading_pool import Pool, prepare
 from ptxlab.course.sandbox import confinement
 from ptxlab.version import __version__
 
-IDLE = 600.0
-"""Seconds without a submission after which it ends: whoever graded was ended before it could say so."""
 LOOK = 1.0
 """Seconds after which it looks whether its worker is still there."""
 
 
-def main() -> None:
-    """Grades until its input ends."""
-    wanted = json.loads(sys.argv[1])
-    answers = os.dup(1)
-    os.dup2(2, 1)  # what is printed belongs into the worker's log
-
-    def tell(message: dict[str, Any]) -> None:
-        line = memoryview(json.dumps(message).encode() + b"\n")
-        while line:
-            line = line[os.write(answers, line) :]
-
+def graded(task: dict[str, Any]) -> dict[str, Any]:
+    """{"graded": student -> marks, and whether they are final}, or {"refused": why nothing is graded here}."""
+    wanted = task["how"]
     if wanted["version"] != __version__:
-        tell({"refused": f"it has ptxlab {__version__}, the class is graded with {wanted['version']}"})
-        return
+        return {"refused": f"it has ptxlab {__version__}, the class is graded with {wanted['version']}"}
     how = How(**wanted | {"exercises": tuple(wanted["exercises"])})
     if not hasattr(os, "fork"):
-        tell({"refused": "grading needs fork and resource limits, so Linux or macOS (on Windows: in WSL)"})
-        return
-    _end_with(os.getppid())
-    folder = Path(how.folder)
-    confined = confinement.probe(folder)
-    why = "" if how.unconfined else _refusal(confined)
-    tell({"refused": why})
-    if why:
-        return
-    prepare(how.exercises, how.seed, how.count)
+        return {"refused": "grading needs fork and resource limits, so Linux or macOS (on Windows: in WSL)"}
+    confined = confinement.probe(Path(how.folder))
+    if not how.unconfined and (why := _refusal(confined)):
+        return {"refused": why}
+    handed = [unpacked(told) for told in task["handed"]]
+    if not handed:
+        return {"graded": {}}
+    prepare(how)
     # Other workers of this machine grade, too: processes of theirs should not be of the same user.
-    begun = secrets.randbelow(confinement.USERS)
-    pool = Pool(
-        how.exercises, seed=how.seed, each=how.each, longest=how.longest, seconds=how.seconds, memory=how.memory,
-        way=confined.way, folder=folder, begun=begun
-    )  # fmt: skip
-    with contextlib.closing(pool):
-        while select.select([0], [], [], IDLE)[0] and (line := sys.stdin.buffer.readline()):
-            for _, graded, final in pool.run([unpacked(json.loads(line))], 1):
-                tell({"graded": asdict(graded)} if final else {"lost": graded.note})
+    with contextlib.closing(Pool(how, confined.way, secrets.randbelow(confinement.USERS))) as pool:
+        return {"graded": {one.student: (asdict(marks), final) for one, marks, final in pool.run(handed, 1)}}
 
 
 def _refusal(confined: confinement.Confinement) -> str:
@@ -80,7 +60,8 @@ def _refusal(confined: confinement.Confinement) -> str:
     )
 
 
-def _end_with(parent: int) -> None:
+@contextlib.contextmanager
+def _ending_with(parent: int) -> Iterator[None]:
     """Interrupts this process when its parent has ended; what it is grading is ended then, and its files removed.
 
     A signal for the parent's death would come when the thread ends that started this process."""
@@ -91,6 +72,20 @@ def _end_with(parent: int) -> None:
 
     signal.signal(signal.SIGALRM, look)
     signal.setitimer(signal.ITIMER_REAL, LOOK, LOOK)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def main() -> None:
+    """Grades what comes in."""
+    answer = os.dup(1)
+    os.dup2(2, 1)  # what is printed belongs into the worker's log
+    with _ending_with(os.getppid()) if hasattr(os, "fork") else contextlib.nullcontext():
+        told = graded(json.load(sys.stdin.buffer))
+    with open(answer, "w", encoding="ascii") as file:
+        json.dump(told, file)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ from ptxlab.course.feedback import catalogue
 from ptxlab.course.submission_folder import Handed
 from ptxlab.errors import PtxlabError
 
+_CONTROLS = {at: "\N{REPLACEMENT CHARACTER}" for at in (*range(32), *range(127, 160)) if chr(at) not in "\t\n\r"}
+
 
 @dataclass
 class Mark:
@@ -82,9 +84,7 @@ class Journal:
         """Writes the beginning, with what is known."""
         head = {"seed": self.seed, "exercises": list(self.exercises)}
         text = "".join(json.dumps(line) + "\n" for line in (head, *self._known.values()))
-        fresh = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-        fresh.write_text(text, encoding="ascii")
-        os.replace(fresh, self.path)
+        replace(self.path, text)
 
     def known(self, handed: Handed) -> Graded | None:
         """The marks of a submission that was graded before, if its files are still the same."""
@@ -109,3 +109,21 @@ def digest(handed: Handed) -> str:
         found.update(f"\n{len(name)} {name} {len(raw)} ".encode())
         found.update(raw)
     return found.hexdigest()
+
+
+def replace(path: Path, text: str) -> None:
+    """Writes a file so that there is always a whole one: the old or the new. Signs that a terminal would obey are
+    replaced, and what is not text, such as half of a pair of surrogates that an answer printed, becomes an escape."""
+    raw = text.translate(_CONTROLS).encode("utf-8", "backslashreplace")
+    place = path.resolve()
+    if place.exists() and not place.is_file():  # such as /dev/stdout
+        place.write_bytes(raw)
+        return
+    fresh = place.with_name(f".{place.name}.{os.getpid()}")
+    try:
+        fresh.write_bytes(raw)
+        if place.exists():
+            fresh.chmod(place.stat().st_mode & 0o777)
+        os.replace(fresh, place)
+    finally:
+        fresh.unlink(missing_ok=True)

@@ -48,34 +48,26 @@ def carried_over(made: Any, before: Any) -> Any:
 def run(made: Any) -> Any:
     """Runs a notebook as Jupyter does, in an empty folder; keeps what readers are to see, raises what a cell raises."""
     import nbclient
+    from nbconvert.preprocessors.coalescestreams import CoalesceStreamsPreprocessor
 
     root = Path(__file__).resolve().parents[2]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH", "")]))
-    client = nbclient.NotebookClient(made, timeout=600, kernel_name="python3", store_widget_state=False)
+    client = nbclient.NotebookClient(
+        made, timeout=600, kernel_name="python3", store_widget_state=False, record_timing=False
+    )
     language = made.metadata.get("language_info")
     with tempfile.TemporaryDirectory() as folder:  # a board that somebody has begun is neither read nor changed
         client.resources = {"metadata": {"path": folder}}
         client.execute()
     made.metadata["language_info"] = language  # not the version of Python that happened to run it
+    CoalesceStreamsPreprocessor().preprocess(made, {})  # so that a notebook does not depend on when its text came
     for cell in made.cells:
-        cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
             cell.execution_count = None
-            cell.outputs = [] if is_exercise(cell) else [_clean(output) for output in _joined(cell.outputs)]
+            cell.outputs = [] if is_exercise(cell) else [_clean(output) for output in cell.outputs]
     made.metadata.pop("widgets", None)
     made.metadata["ptxlab"] = {"ran": code_of(made)}
     return made
-
-
-def _joined(outputs: list[Any]) -> list[Any]:
-    """Neighbouring pieces of one stream as one, so that a notebook does not depend on when they came."""
-    found: list[Any] = []
-    for output in outputs:
-        if found and output.output_type == "stream" == found[-1].output_type and output.name == found[-1].name:
-            found[-1].text += output.text
-        else:
-            found.append(output)
-    return found
 
 
 def _clean(output: Any) -> Any:

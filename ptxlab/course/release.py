@@ -63,7 +63,7 @@ def release(folder: Path, *, notebooks: Sequence[str] = ()) -> list[Path]:
         if source in ours:
             title = title or made.cells[0].source.splitlines()[0].lstrip("# ")
         made.cells = [*([new_code_cell(f"%env {own.VARIABLE}=.")] if source in ours else []), *_student(made.cells)]
-        written.append(_write(folder / f"{source.stem}.ipynb", build.text_of(_numbered(made))))
+        written.append(_write(folder / f"{source.stem}.ipynb", build.text_of(made)))
     written.append(_write(folder / "README.md", README.format(title=title, count=counted(len(chosen), "notebook"))))
     written.append(_write(folder / "requirements.txt", f"ptxlab=={__version__}\n"))
     return written
@@ -82,7 +82,7 @@ def teachers(folder: Path, *, notebooks: Sequence[str] = (), seed: int | None = 
     for source in chosen:
         made = build.notebook(source)
         made.cells = list(_teacher(made.cells, seed))
-        written.append(_write(folder / "source" / source.stem / f"{source.stem}.ipynb", build.text_of(_numbered(made))))
+        written.append(_write(folder / "source" / source.stem / f"{source.stem}.ipynb", build.text_of(made)))
     return written
 
 
@@ -107,12 +107,6 @@ def _write(path: Path, text: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
-
-
-def _numbered(made: Any) -> Any:
-    for at, cell in enumerate(made.cells):
-        cell.id = f"{'md' if cell.cell_type == 'markdown' else 'code'}-{at:02}"
-    return made
 
 
 # -- cells -------------------------------------------------------------------------------------------------------------

@@ -5,18 +5,14 @@ from __future__ import annotations
 import csv
 import html
 import io
-import os
 from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ptxlab.course.feedback import catalogue, find
+from ptxlab.course.marks import Graded, Mark, replace
 from ptxlab.course.values import counted
-
-if TYPE_CHECKING:
-    from ptxlab.course.marks import Graded, Mark
 
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em; color: #1f2328; }
@@ -48,7 +44,6 @@ addEventListener("hashchange", open); open();
 """Opens the feedback that a link in the table leads to."""
 COLUMNS = 12
 """Exercises that have a column each in the table of students; of more than these, each notebook has one."""
-_CONTROLS = {at: "\N{REPLACEMENT CHARACTER}" for at in (*range(32), *range(127, 160)) if chr(at) not in "\t\n\r"}
 
 
 def write_csv(graded: Sequence[Graded], path: Path) -> None:
@@ -63,25 +58,7 @@ def write_csv(graded: Sequence[Graded], path: Path) -> None:
         points = [f"{g.points(name):.4g}" for name in names]
         share = f"{100 * g.total / most:.1f}" if most else "0.0"
         out.writerow([_plain(g.student), *points, f"{g.total:.4g}", most, share, _plain(g.note)])
-    _replace(path, text.getvalue())
-
-
-def _replace(path: Path, text: str) -> None:
-    """Writes a file so that there is always a whole one: the old or the new. Signs that a terminal would obey are
-    replaced, and what is not text, such as half of a pair of surrogates that an answer printed, becomes an escape."""
-    raw = text.translate(_CONTROLS).encode("utf-8", "backslashreplace")
-    place = path.resolve()
-    if place.exists() and not place.is_file():  # such as /dev/stdout
-        place.write_bytes(raw)
-        return
-    fresh = place.with_name(f".{place.name}.{os.getpid()}")
-    try:
-        fresh.write_bytes(raw)
-        if place.exists():
-            fresh.chmod(place.stat().st_mode & 0o777)
-        os.replace(fresh, place)
-    finally:
-        fresh.unlink(missing_ok=True)
+    replace(path, text.getvalue())
 
 
 def _plain(text: str) -> str:
@@ -103,7 +80,7 @@ def write_html(graded: Sequence[Graded], path: Path, *, title: str = "Marks", se
         _table(graded, names, most), "<h2>Feedback</h2>",
     ]  # fmt: skip
     out += [_student(g, most) for g in graded]
-    _replace(path, "\n".join([*out, _SCRIPT, "</body></html>"]))
+    replace(path, "\n".join([*out, _SCRIPT, "</body></html>"]))
 
 
 def _isolation(graded: Sequence[Graded]) -> str:

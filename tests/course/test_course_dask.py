@@ -60,7 +60,6 @@ def test_the_csv_is_that_of_a_local_run(tmp_path: Path, client: Any) -> None:
         "eve,1,1,1,100.0,refused: network (socket)",
     ]
     assert "a machine of its own: no other process, file or network (bubblewrap)" in marks[1].in_force
-    assert dask_grading._idle == []
 
 
 @pytest.mark.rest
@@ -84,7 +83,7 @@ def test_a_worker_without_bubblewrap_refuses(tmp_path: Path, client: Any, monkey
     assert str(error.value) == f"{said}; what was graded is kept: go on with --resume"
 
 
-def _willing(how: str) -> str:
+def _willing(how: dict[str, Any]) -> str:
     """What the workers say that were asked before."""
     return ""
 
@@ -110,20 +109,15 @@ def _refuse(error: Exception) -> None:
 @pytest.mark.slow
 def test_a_grading_process_that_ends_is_replaced(tmp_path: Path, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     hand_in(tmp_path, "eve")
-    taken, ended = dask_grading._taken, []
-
-    def taken_and_ended(how: str) -> dask_grading.Grader:
-        """As for want of memory."""
-        grader = taken(how)
-        if not ended:
-            ended.append(grader.popen.pid)
-            grader.popen.kill()
-            grader.popen.wait()
-        return grader
-
-    monkeypatch.setattr(dask_grading, "_taken", taken_and_ended)
+    ended = tmp_path.parent / "ended"
+    code = (
+        f"import os, pathlib\np = pathlib.Path({str(ended)!r})\nif not p.exists(): p.touch(); os.kill(os.getpid(), 9)\n"
+    )
+    code += "from ptxlab.course.grading_process import main; main()"
+    monkeypatch.setattr(dask_grading, "refusal", _willing)
+    monkeypatch.setattr(dask_grading, "COMMAND", [sys.executable, "-c", code])  # as for want of memory
     assert [g.total for g in grade(tmp_path, seed=5, client=client, progress=False)] == [0.0, 1.0]
-    assert ended
+    assert ended.exists()
 
 
 @pytest.mark.slow

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-import json
 import os
 import signal
 import subprocess
@@ -151,7 +150,7 @@ def test_a_mark_cannot_be_forged(marks: dict[str, Graded], student: str) -> None
 
 
 @pytest.mark.sweep(25)
-@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("source", [*filter(exercises_in, SOURCES)], ids=lambda path: path.stem)
 def test_every_kind_of_answer_comes_across(source: Path, tmp_path: Path) -> None:
     """A notebook with its solutions has full marks for each of its exercises."""
     text = build.text_of(build.notebook(source, solved=True))
@@ -174,13 +173,6 @@ def test_starters_come_across_with_the_line_that_is_wrong(tmp_path: Path) -> Non
     assert window[0].startswith("Thread 0 may see key 0; it also read key 1")
     assert window[1].startswith("cell ")
     assert "ld.global.f32" in window[1]
-    (beside,) = grade(tmp_path, seed=3, jobs=3, progress=False)  # its five exercises side by side
-    assert _told(beside) == _told(found)
-
-
-def _told(graded: Graded) -> dict[str, object]:
-    """All that a student and a teacher are told of each exercise."""
-    return {name: (m.score, m.ok, m.says, m.parts, m.output) for name, m in graded.marks.items()}
 
 
 @pytest.mark.rest
@@ -319,8 +311,6 @@ def test_the_command(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert "hidden cases from seed 5" in page.read_text(encoding="utf-8")
     assert main([*command, "--each", "0"]) == 2
     assert capfd.readouterr().err == "ptxlab: --each is more than 0, not 0\n"
-    assert main(["course", "list", "--json", "01"]) == 0
-    assert [e["name"] for e in json.loads(capfd.readouterr().out)][:2] == ["01-predict", "01-lse"]
 
 
 @pytest.mark.rest

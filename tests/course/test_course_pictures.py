@@ -9,7 +9,6 @@ import pytest
 
 from ptxlab.attention.paged import PagedCache
 from ptxlab.course import pictures
-from ptxlab.course.pictures.swizzled_tile import places
 from ptxlab.course.pictures.tile_way import way
 from ptxlab.isa import fragments
 
@@ -29,7 +28,6 @@ PICTURES = {
     "memory": pictures.memory,
     "way": pictures.way_of_a_tile,
     "pipeline": lambda: pictures.pipeline({1: ([(0, 3), (5, 8)], [(3, 5), (8, 10)])}),
-    "swizzled": lambda: pictures.swizzled_tile(64),
     "pages": lambda: pictures.pages(cache()),
 }
 
@@ -53,14 +51,6 @@ def test_the_grid_shows_who_stored() -> None:
     root = ET.fromstring(pictures.grid(2, 64, 100).svg)
     idle = [r.find(f"{SVG}title") for r in root.iter(f"{SVG}rect") if r.get("class") == "empty"]
     assert [t.text.split(":")[0] for t in idle if t is not None and t.text] == [f"thread {n}" for n in range(100, 128)]
-
-
-@pytest.mark.parametrize("swizzle", [32, 64, 128])
-def test_the_swizzled_tile_is_as_the_copy_wrote_it(swizzle: int) -> None:
-    chunk = np.arange(8 * swizzle // 16)
-    byte = 16 * chunk
-    moved = byte ^ ((byte >> 7) & (swizzle // 16 - 1)) << 4
-    assert (places(swizzle).reshape(-1)[moved // 16] == chunk).all()
 
 
 def test_the_way_of_a_tile_ends_in_the_fragment() -> None:

@@ -138,8 +138,8 @@ def hand_in(course: Path, student: str, answers: dict[str, str]) -> None:
     import nbformat
 
     notebook = nbformat.read(course / "release" / "01-small" / "01-small.ipynb", as_version=4)
-    for name, cell in build.exercise_cells(notebook).items():
-        if name in answers:
+    for cell in notebook.cells:
+        for name in (name for name in answers if f"exercise:{name}" in cell.metadata.get("tags", ())):
             cell.source = f'{answers[name]}\n\ncheck("{name}", {catalogue()[name].answer})'
     path = course / "submitted" / student / "01-small" / "01-small.ipynb"
     path.parent.mkdir(parents=True)

@@ -23,14 +23,14 @@ KERNEL = (
 )
 PRELUDE = """
 import ctypes, errno, fcntl, glob, mmap, os, platform, signal, socket, struct, subprocess, sys, threading, time
-from ptxlab.course.sandbox.syscalls import NUMBERS
+from ptxlab.course.sandbox.seccomp import library
 OUTSIDE, CLASS, REPORT = {outside!r}, {submissions!r}, {report!r}
 libc = ctypes.CDLL(None, use_errno=True)
-LISTED = NUMBERS.get(platform.machine(), {{}})
 
 def call(name, *given):
     "A system call without Python's or the library's help."
-    if libc.syscall(ctypes.c_long(LISTED[name]), *[ctypes.c_long(g) if isinstance(g, int) else g for g in given]) < 0:
+    number = library().seccomp_syscall_resolve_name(name.encode())
+    if libc.syscall(ctypes.c_long(number), *[ctypes.c_long(g) if isinstance(g, int) else g for g in given]) < 0:
         raise OSError(ctypes.get_errno(), name)
 
 def attempt(work, *given):

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from ptxlab.course import build
+from ptxlab.course import build, find
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "notebooks"
@@ -29,12 +29,13 @@ def both(source: Path) -> Any:
     """The notebook with, for each exercise, the student's cell and behind it the solved one."""
     from nbformat.v4 import new_code_cell
 
-    notebook, solved = build.notebook(source), build.exercise_cells(build.notebook(source, solved=True))
+    notebook = build.notebook(source)
     cells = []
     for cell in notebook.cells:
         cells.append(cell)
         for exercise in (t.removeprefix("exercise:") for t in cell.metadata.get("tags", ()) if t.startswith("exer")):
-            cells.append(new_code_cell(solved[exercise].source, metadata={"tags": [f"solved:{exercise}"]}))
+            code = find(exercise).cell(solved=True)
+            cells.append(new_code_cell(code, metadata={"tags": [f"solved:{exercise}"]}))
     notebook.cells = cells
     return notebook
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 PACKAGE = Path(__file__).resolve().parents[2]
 
@@ -51,48 +50,9 @@ class Trial:
         return out + ("\n" + textwrap.indent(self.found, "    ") if self.found else "")
 
 
-class Bug(Protocol):
-    """An exhibit as the hunt knows it."""
-
-    @property
-    def number(self) -> int: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def guilty(self) -> tuple[Case, ...]: ...
-    @property
-    def innocent(self) -> tuple[Case, ...]: ...
-    def buggy(self, case: Case | None = None) -> Any: ...
-    def repaired(self, case: Case | None = None) -> Any: ...
-    @property
-    def trial(self) -> Any: ...
-
-
 def ptx_of(kernel: Any) -> str:
     """The PTX of a kernel, or of a text."""
     return kernel if isinstance(kernel, str) else str(kernel.ptx)
-
-
-def changes(old: str, new: str, context: int = 2, longest: int = 24) -> str:
-    """A unified diff that does not see the numbers of nameless registers (`%f12`, `%rd3`) and labels, nor comments.
-
-    A new instruction renumbers everything after it; a plain diff would show all of that. Of each piece at most
-    `longest` lines are shown, with the number of those left out.
-    """
-    a, b = old.splitlines(), new.splitlines()
-    matcher = difflib.SequenceMatcher(None, [shape(line) for line in a], [shape(line) for line in b], autojunk=False)
-    out = ["--- buggy", "+++ repaired"]
-    for group in matcher.get_grouped_opcodes(context):
-        out.append(f"@@ -{group[0][1] + 1} +{group[0][3] + 1} @@")
-        start = len(out)
-        for tag, i0, i1, j0, j1 in group:
-            if tag == "equal":
-                out += [f"  {line}" for line in b[j0:j1]]
-            else:
-                out += [f"- {line}" for line in a[i0:i1]] + [f"+ {line}" for line in b[j0:j1]]
-        if len(out) - start > longest:
-            out[start + longest :] = [f"  ... and {len(out) - start - longest} more lines"]
-    return "\n".join(out)
 
 
 def shape(line: str) -> str:

@@ -8,11 +8,17 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ptxlab.course.gallery.cases import Case, Trial, changes, ptx_of
+from ptxlab.course.gallery.cases import Case, Trial, ptx_of
 from ptxlab.course.gallery.hunt import Game, games
 from ptxlab.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from ptxlab.lab.diff import Diff
+
+LONGEST = 80
+"""Lines of a repair that are printed."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +48,11 @@ class Exhibit:
         """The kernel without it."""
         return self.build(True, case or self.guilty[0])
 
-    def diff(self, case: Case | None = None) -> str:
-        """The repair, as a unified diff of the two kernels' PTX."""
-        return changes(ptx_of(self.buggy(case)), ptx_of(self.repaired(case)))
+    def diff(self, case: Case | None = None) -> Diff:
+        """The repair: the difference of the two kernels' PTX."""
+        from ptxlab.lab.diff import diff
+
+        return diff(ptx_of(self.buggy(case)), ptx_of(self.repaired(case)), names=("buggy", "repaired"))
 
     def hunt(self) -> Game:
         """The buggy kernel to look at first: it passes here and fails there, and nothing says why. It begins anew."""
@@ -94,7 +102,10 @@ class Exhibit:
                 "",
             ]
         out += [f"{name}, {says}: {trial or why}" for name, says, trial, why in self._shown()]
-        return "\n".join([*out, "", "the repair:", self.diff()])
+        repair = self.diff().unified().splitlines()
+        if len(repair) > LONGEST:
+            repair[LONGEST:] = [f"... and {len(repair) - LONGEST} more lines"]
+        return "\n".join([*out, "", "the repair:", *repair])
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
@@ -121,19 +132,10 @@ class Exhibit:
         return display.page(
             f"<div><h4>{html.escape(self.heading)}</h4><p>{html.escape(self.story)}</p>"
             f"<p>Found by: <b>{html.escape(self.finder)}</b></p>{self._place_html()}<table>{''.join(rows)}</table>"
-            f"<p>The repair:</p><pre>{''.join(map(_coloured, self.diff().splitlines()))}</pre></div>"
+            f"<p>The repair:</p>{self.diff().html()}</div>"
         )
 
 
 def _linked(text: str) -> str:
     """Text in HTML, its addresses as links."""
     return re.sub(r"https://[^\s<]*[\w/]", r'<a href="\g<0>">\g<0></a>', html.escape(text))
-
-
-def _coloured(line: str) -> str:
-    """A line of a diff in HTML, highlighted."""
-    from ptxlab.lab import highlight
-
-    colour = {"+": "var(--pl-add)", "-": "var(--pl-del)"}.get(line[:1], "inherit")
-    code = "".join(highlight.ptx_lines(line[2:])) if line[:2] in ("  ", "+ ", "- ") else html.escape(line[2:])
-    return f'<span style="background:{colour}">{line[:2]}{code}</span>\n'

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptxlab.course.gallery import finders
-from ptxlab.course.gallery.cases import Bug, Case, Trial, ptx_of, shape
+from ptxlab.course.gallery.cases import Case, Trial, ptx_of, shape
 from ptxlab.course.value_watch import destinations
 from ptxlab.course.values import counted
 from ptxlab.errors import DeviceFault, PtxlabError
@@ -64,9 +64,9 @@ class Lines:
 
 @dataclass
 class Game:
-    """The hunt of one exhibit: the lines that were guessed, each with its answer and what is said of it."""
+    """The hunt of one `Exhibit`: the lines that were guessed, each with its answer and what is said of it."""
 
-    exhibit: Bug
+    exhibit: Any
     guessed: dict[int, tuple[str, str]] = field(default_factory=dict)
     explained: bool = False
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ptxlab import reference
-from ptxlab.builder import Builder, Kernel, Ptr, f16, f32, kernel, u32
+from ptxlab.builder import Builder, Kernel, Ptr, f16, f32, kernel, u32, u64
 from ptxlab.course.gallery import finders
 from ptxlab.course.gallery.cases import Case, Trial
 from ptxlab.course.gallery.exhibit import Exhibit
@@ -112,54 +112,24 @@ def _locked(built: Any, case: Case) -> Trial:
 
 # -- 27: an mbarrier that is not there yet -----------------------------------------------------------------------------
 
-MBARRIER = """\
-.version 7.1
-.target sm_80
-.address_size 64
 
-.visible .entry mirror(
-    .param .u64 x,
-    .param .u64 y
-)
-.maxntid 64, 1, 1
-{
-    .reg .pred %first, %done;
-    .reg .u32 %thread, %other, %own, %its;
-    .reg .u64 %x, %y, %state;
-    .reg .f32 %number;
-    .shared .align 8 .b64 arrived;
-    .shared .align 4 .f32 numbers[64];
-
-    ld.param.u64 %x, [x];
-    ld.param.u64 %y, [y];
-    mov.u32 %thread, %tid.x;
-    mad.wide.u32 %x, %thread, 4, %x;
-    mad.wide.u32 %y, %thread, 4, %y;
-    mov.u32 %own, numbers;
-    mad.lo.u32 %own, %thread, 4, %own;
-    sub.u32 %other, 63, %thread;
-    mov.u32 %its, numbers;
-    mad.lo.u32 %its, %other, 4, %its;
-
-    setp.eq.u32 %first, %thread, 0;
-    @%first mbarrier.init.shared.b64 [arrived], 64;
-{barrier}
-    ld.global.f32 %number, [%x];
-    st.shared.f32 [%own], %number;
-    mbarrier.arrive.shared.b64 %state, [arrived];
-WAIT:
-    mbarrier.test_wait.shared.b64 %done, [arrived], %state;
-    @!%done bra WAIT;
-    ld.shared.f32 %number, [%its];
-    st.global.f32 [%y], %number;
-    ret;
-}
-"""
-
-
-def mirror(fixed: bool, case: Case) -> str:
+def mirror(fixed: bool, case: Case) -> Kernel:
     """y is x from its end: each thread takes the number of its mirror image when all have arrived at an mbarrier."""
-    return MBARRIER.replace("{barrier}\n", "    bar.sync 0;\n" if fixed else "")
+
+    @kernel
+    def mirror(k: Builder, x: Ptr[f32], y: Ptr[f32]) -> None:
+        arrived, numbers, thread = k.shared(u64, 1), k.shared(f32, 64), k.tid.x
+        with k.if_(thread == 0):
+            k.op("mbarrier.init.shared.b64", arrived, 64)
+        if fixed:
+            k.barrier()
+        numbers[thread] = x[thread]
+        state = k.op("mbarrier.arrive.shared.b64", arrived)
+        with k.while_(lambda: ~k.op("mbarrier.test_wait.shared.b64", arrived, state)):
+            pass
+        y[thread] = numbers[63 - thread]
+
+    return mirror()
 
 
 def _mirrored(built: Any, case: Case) -> Trial:

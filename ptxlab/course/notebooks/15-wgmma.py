@@ -14,7 +14,7 @@ import numpy as np
 import ptxlab as pl
 from ptxlab import reference
 from ptxlab.builder import Builder, Ptr, TensorMap, b32, f16, f32, kernel, u32, u64
-from ptxlab.course import check, pictures, scoreboard
+from ptxlab.course import check, scoreboard
 from ptxlab.errors import PtxlabError
 
 # %load_ext ptxlab
@@ -110,11 +110,11 @@ print("in the same places:", np.array_equal(s.reshape(64, 16), exact))
 #
 # `put` has stored chunk $c$ of row $r$ at $c \oplus (r \bmod 8)$: the swizzle of notebook 06. There we chose it
 # ourselves, because our own `ldmatrix` computed the addresses. Now the *hardware* computes them, so it must know the
-# swizzle, and it knows three. The picture comes from a run: a tensor copy (notebook 16) writes a tile of 8 rows, and
-# the kernel reads it back byte by byte.
+# swizzle, and it knows three. The picture has 8 rows of K as a tensor copy (notebook 16) writes them: `3.5` is chunk 5 of
+# row 3.
 
 # %%
-pictures.swizzled_tile(128)
+pl.plot_tile(pl.TensorMap(keys, box=(8, 64), swizzle=128))
 
 # %% [markdown]
 # Look for chunk 0 of each row: eight rows, eight different groups of banks. The tensor core takes the same chunk of
@@ -122,7 +122,7 @@ pictures.swizzled_tile(128)
 # line, and the pattern has half the width:
 
 # %%
-pictures.swizzled_tile(64)
+pl.plot_tile(pl.TensorMap(keys, box=(8, 32), swizzle=64))
 
 # %% [exercise] 15-byte
 

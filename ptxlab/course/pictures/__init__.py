@@ -4,9 +4,8 @@ from ptxlab.course import pictures
 
 pictures.grid(blocks=4, block=128, elements=500)   # who has an element, as a run of the emulator saw it
 pictures.memory()                                     # the levels of memory: sizes and costs
-pictures.way_of_a_tile()                             # global memory, shared memory, a fragment: from a trace
+pictures.way_of_a_tile()                             # global memory, shared memory, a fragment: from a run
 pictures.pipeline({2: schedule(6, 2)})               # copies and products in time, animated
-pictures.swizzled_tile(128)                          # where a tensor copy puts the chunks of a tile
 pictures.pages(cache)                                # block tables and the pool of a `pl.PagedCache`
 """
 
@@ -15,9 +14,8 @@ from __future__ import annotations
 from ptxlab.course.pictures.drawing import Picture
 from ptxlab.course.pictures.memory_levels import memory
 from ptxlab.course.pictures.page_tables import pages
-from ptxlab.course.pictures.swizzled_tile import swizzled_tile
 from ptxlab.course.pictures.thread_grid import grid
 from ptxlab.course.pictures.tile_way import way_of_a_tile
 from ptxlab.course.pictures.timeline import pipeline
 
-__all__ = ["Picture", "grid", "memory", "pages", "pipeline", "swizzled_tile", "way_of_a_tile"]
+__all__ = ["Picture", "grid", "memory", "pages", "pipeline", "way_of_a_tile"]

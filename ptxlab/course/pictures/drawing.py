@@ -77,12 +77,6 @@ class Drawing:
         styled = f' style="{style}"' if style else ""
         self.parts.append(f'<path d="{d}" class="{classes}"{styled}/>')
 
-    def arrow(self, x: float, y: float, to_x: float, to_y: float) -> None:
-        """A curve with a head, mostly from left to right."""
-        half = (x + to_x) / 2
-        self.path(f"M{_n(x)} {_n(y)} C{_n(half)} {_n(y)} {_n(half)} {_n(to_y)} {_n(to_x - 5)} {_n(to_y)}")
-        self.path(f"M{_n(to_x - 6)} {_n(to_y - 3.5)} L{_n(to_x)} {_n(to_y)} L{_n(to_x - 6)} {_n(to_y + 3.5)}")
-
     def picture(self, alt: str) -> Picture:
         """The SVG; alt says in words what it shows."""
         hues = "".join(f".h{i} {{ fill: {colour}; }}\n" for i, colour in enumerate(_LIGHT))

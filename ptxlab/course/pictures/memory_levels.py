@@ -7,7 +7,6 @@ SXM; the other rates are bytes per clock cycle, times SMs, times the boost clock
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log10
 
 from ptxlab import targets
@@ -15,28 +14,6 @@ from ptxlab.course.pictures.drawing import Drawing, Picture
 
 SOURCE = "A100 80GB SXM. Sizes, rates: NVIDIA data sheet and whitepaper; cycles: doi:10.1016/j.ultsonch.2023.106546"
 GIGAHERTZ, SMS = 1.41, 108
-
-
-@dataclass(frozen=True)
-class Level:
-    """name; who has it; bytes of one SM or of the GPU; cycles until an answer; gigabytes per second of the GPU."""
-
-    name: str
-    whose: str
-    size: int
-    cycles: int
-    rate: int | None
-
-
-def levels() -> tuple[Level, ...]:
-    """The four levels of an A100, from the nearest."""
-    sm = targets.get("sm_80")
-    return (
-        Level("registers", "each thread's own; per SM", 4 * sm.registers_per_sm, 0, None),
-        Level("shared memory", "of a block; per SM", sm.shared_per_sm, 20, round(SMS * 128 * GIGAHERTZ)),
-        Level("L2", "a cache of all SMs", 40 << 20, 200, round(5120 * GIGAHERTZ)),
-        Level("global memory", "of all threads, and the host", 80 << 30, 400, 2039),
-    )
 
 
 def _bytes(size: int) -> str:
@@ -48,7 +25,14 @@ def _bytes(size: int) -> str:
 
 def memory() -> Picture:
     """The levels of memory of an A100; the bars are on a scale of powers of ten."""
-    found = levels()
+    sm = targets.get("sm_80")
+    found: tuple[tuple[str, str, int, int, int], ...] = (
+        # name; who has it; bytes of one SM or of the GPU; cycles until an answer; gigabytes per second of the GPU
+        ("registers", "each thread's own; per SM", 4 * sm.registers_per_sm, 0, 0),
+        ("shared memory", "of a block; per SM", sm.shared_per_sm, 20, round(SMS * 128 * GIGAHERTZ)),
+        ("L2", "a cache of all SMs", 40 << 20, 200, round(5120 * GIGAHERTZ)),
+        ("global memory", "of all threads, and the host", 80 << 30, 400, 2039),
+    )
     drawing = Drawing(800, 60 + 62 * len(found))
     for at, words in (
         (190, "how much (power of ten)"),
@@ -57,17 +41,17 @@ def memory() -> Picture:
     ):
         drawing.text(at, 22, words, "small quiet")
     said = []
-    for row, level in enumerate(found):
+    for row, (name, whose, size, cycles, per_second) in enumerate(found):
         y = 34 + 62 * row
-        drawing.text(14, y + 20, level.name, "bold")
-        drawing.text(14, y + 36, level.whose, "small quiet")
-        drawing.rect(190, y + 8, 24 * (log10(level.size) - 1), 30, f"h{row}")
-        drawing.text(198, y + 28, _bytes(level.size), "on bold")
-        wait = f"about {level.cycles}" if level.cycles else "0"
-        drawing.rect(470, y + 8, max(2, level.cycles / 4.6), 30, f"h{row}")
-        drawing.text(476 + level.cycles / 4.6, y + 28, wait)
-        rate = f"{level.rate:,}" if level.rate else "no limit of their own"
-        drawing.text(640, y + 28, rate, "small" if level.rate is None else "")
-        said.append(f"{level.name} ({level.whose}) {_bytes(level.size)}, {wait} cycles, {rate} GB per second")
+        drawing.text(14, y + 20, name, "bold")
+        drawing.text(14, y + 36, whose, "small quiet")
+        drawing.rect(190, y + 8, 24 * (log10(size) - 1), 30, f"h{row}")
+        drawing.text(198, y + 28, _bytes(size), "on bold")
+        wait = f"about {cycles}" if cycles else "0"
+        drawing.rect(470, y + 8, max(2, cycles / 4.6), 30, f"h{row}")
+        drawing.text(476 + cycles / 4.6, y + 28, wait)
+        rate = f"{per_second:,}" if per_second else "no limit of their own"
+        drawing.text(640, y + 28, rate, "" if per_second else "small")
+        said.append(f"{name} ({whose}) {_bytes(size)}, {wait} cycles, {rate} GB per second")
     drawing.text(14, drawing.height - 10, SOURCE, "small quiet")
     return drawing.picture("Four levels of memory of an A100, from the nearest: " + "; ".join(said) + ".")

@@ -1,12 +1,11 @@
-"""A tile's way from global memory over shared memory to a fragment: a small kernel runs, and its trace is drawn."""
+"""A tile's way from global memory over shared memory to a fragment: a small kernel runs and tells."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ptxlab.builder import Builder, Ptr, b32, kernel
+from ptxlab.builder import Builder, Ptr, b32, kernel, u32
 from ptxlab.course.pictures.drawing import Drawing, Picture
-from ptxlab.emulate.trace.recorder import Trace
 from ptxlab.launch.run import launch
 
 _PAIRS = 128
@@ -14,12 +13,17 @@ _PAIRS = 128
 
 
 @kernel
-def _bring(k: Builder, matrix: Ptr[b32], held: Ptr[b32]) -> None:
+def _bring(k: Builder, matrix: Ptr[u32], copier: Ptr[u32], word: Ptr[u32], held: Ptr[b32]) -> None:
     """Each lane copies 16 bytes to shared memory; ldmatrix hands out the tile as an A fragment."""
-    tile = k.shared(b32, _PAIRS)
+    tile = k.shared(u32, _PAIRS)
     lane = k.tid.x
-    k.store(tile + lane * 4, k.load(matrix + lane * 4, 4, vector=4), vector=4)
+    pairs = k.load(matrix + lane * 4, 4, vector=4)
+    k.store(tile + lane * 4, pairs, vector=4)
+    for pair in pairs:
+        copier[pair] = lane
     k.op("bar.warp.sync", 0xFFFFFFFF)
+    for at in range(0, _PAIRS, 32):
+        word[tile[at + lane]] = at + lane
     row, half = lane % 16, lane // 16
     got = k.op("ldmatrix.sync.aligned.m8n8.x4.shared.b16", tile + row * 8 + half * 4)
     for n in range(4):
@@ -27,29 +31,13 @@ def _bring(k: Builder, matrix: Ptr[b32], held: Ptr[b32]) -> None:
 
 
 def way() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For each of the 128 pairs, as the trace says: the lane that copies it, its word of shared memory, and (lane,
+    """For each of the 128 pairs, as a run says: the lane that copies it, its word of shared memory, and (lane,
     register) in the fragment."""
-    matrix, held = np.arange(_PAIRS, dtype=np.uint32), np.zeros(_PAIRS, np.uint32)
-    run = launch(_bring, 1, 32, matrix, held, device="step", trace=Trace())
-    assert run.trace is not None
-    copier, word, place = (np.full(shape, -1) for shape in (_PAIRS, _PAIRS, (_PAIRS, 2)))
-    walk, base = run.trace.walk(0, 0), None
-    loaded: list[np.ndarray] = []
-    for step in range(len(walk)):
-        moment = walk.moment(step)
-        if moment.opcode.startswith("ld.global"):
-            loaded = [after for _, after in moment.writes.values()]
-        elif moment.opcode.startswith("st.shared"):
-            (access,) = moment.accesses
-            base = int(access.address.min())
-            for n, values in enumerate(loaded):
-                for lane, pair in enumerate(values):
-                    copier[int(pair)], word[int(pair)] = lane, (int(access.address[lane]) - base) // 4 + n
-        elif moment.opcode.startswith("ldmatrix"):
-            for register, (_, after) in enumerate(moment.writes.values()):
-                for lane, pair in enumerate(after):
-                    place[int(pair)] = lane, register
-    return copier, word, place
+    copier, word, held = np.zeros((3, _PAIRS), np.uint32)
+    launch(_bring, 1, 32, np.arange(_PAIRS, dtype=np.uint32), copier, word, held, device="step")
+    place = np.zeros((_PAIRS, 2), int)
+    place[held] = np.stack(np.divmod(np.arange(_PAIRS), 4), axis=1)
+    return copier.astype(int), word.astype(int), place
 
 
 def way_of_a_tile(lane: int = 5) -> Picture:

@@ -5,6 +5,6 @@ process that runs the answer), `remote` (an answer as the grader sees it), `proc
 side), `examine` (one submission), `ptxlab.course.class_grading` (a class of them).
 
 What an answer's process may not do: `confinement` (what works on this machine), `namespaces` (a machine of its own),
-`isolation` (the layers beneath), `landlock` (files), `seccomp` with `syscalls` (system calls), `listener` and
+`isolation` (the layers beneath), `landlock` (files), `seccomp` (system calls), `listener` and
 `attempts` (what was refused), `tree` and `reaper` (nothing is left).
 """

@@ -61,8 +61,8 @@ class Confinement:
             raise UnavailableError(
                 "this machine cannot confine submissions as docs/security.md says: "
                 + "; ".join(f"not in force: {DOCUMENTED[hole]}" for hole in self.holes)
-                + ". Install bubblewrap or use Linux 5.13 or newer with Landlock; if you trust the submissions, "
-                "grade anyway with --unconfined"
+                + ". Install libseccomp, and bubblewrap or Linux 5.13 or newer with Landlock; if you trust the "
+                "submissions, grade anyway with --unconfined"
             )
 
 
@@ -89,7 +89,10 @@ def probe(folder: Path | None = None) -> Confinement:
         missing = []
     if best.way == "layers":
         missing.append("an answer does not see that other files and processes exist (namespaces)")
-    lacks = {"files": "Landlock (Linux 5.13)", "no other": "seccomp (x86-64 and arm64)"}
+    lacks = {
+        "files": "Landlock (Linux 5.13)",
+        "no other": "seccomp (libseccomp; Debian, Ubuntu: apt install libseccomp2)",
+    }
     for beginning, what in lacks.items():
         if not any(says.startswith(beginning) for says in best.in_force):
             missing.append(what)
@@ -112,7 +115,7 @@ def _tried(way: str, folder: Path | None) -> tuple[Confinement, str]:
         user = user_for(way, 0)
         if user is not None:
             os.chown(home, user, user)
-        task = Task("", (), (), home.parent, 0, user=user, way=way, secrets=(folder,) if folder else ())
+        task = Task((), (), home.parent, 0, user=user, way=way, secrets=(folder,) if folder else ())
         try:
             process = Process(task)
         except (OSError, PtxlabError) as error:

@@ -103,16 +103,16 @@ def confine(folder: Path, user: int | None, readable: Sequence[Path], says: sock
     alone = len(os.listdir("/proc/self/task")) == 1  # Landlock is for the thread that asks, and those it starts
     if alone and landlock.restrict(folder, [*readable, *map(Path, OWN)]):
         done.append(f"files: its own folder only (Landlock {landlock.version()})")
-    if seccomp.machine():
+    if seccomp.library():
         says_at, listener = -1 if says is None else says.fileno(), -1
         if says is not None:
-            listener = seccomp.install(seccomp.program(notify=True, says=says_at), listener=True)
+            listener = seccomp.install(notify=True, says=says_at)
         if says is not None and listener >= 0:  # from here on a refused call waits until somebody listens
             given = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [listener]))
             says.sendmsg([b"x"], [given])
             os.close(listener)
             done.append("no other processes, signals or network (seccomp, system calls by allow-list, refusals noted)")
-        elif seccomp.install(seccomp.program(notify=False, says=says_at)) == 0:
+        elif seccomp.install(notify=False, says=says_at) == 0:
             done.append("no other processes, signals or network (seccomp, system calls by allow-list)")
     return done
 
@@ -138,6 +138,6 @@ def _hung_up(line: socket.socket) -> bool:
 
 def _drop_capabilities(libc: ctypes.CDLL) -> None:
     """Takes all capabilities, of root or of a namespace, from this process."""
-    if seccomp.machine():
+    if hasattr(libc, "capset"):
         head = ctypes.create_string_buffer(struct.pack("=II", 0x20080522, 0))  # _LINUX_CAPABILITY_VERSION_3
-        libc.syscall(seccomp.number("capset"), head, ctypes.create_string_buffer(24))
+        libc.capset(head, ctypes.create_string_buffer(24))

@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 from ptxlab.course.sandbox import seccomp
 from ptxlab.course.sandbox.attempts import Attempts
-from ptxlab.course.sandbox.syscalls import NUMBERS
 
 THREADS = 256
 """Threads that an answer may have at a time."""
@@ -25,7 +24,6 @@ class Listener:
 
     def __init__(self, handle: int, attempts: Attempts, flood: Callable[[], None]) -> None:
         self.handle, self.attempts, self.flood = handle, attempts, flood
-        self.names = {number: name for name, number in NUMBERS[seccomp.machine()].items()}
         self.count = 0
         self._stop, self._stopped = os.pipe()
         self.thread = threading.Thread(target=self._serve, daemon=True)
@@ -45,7 +43,7 @@ class Listener:
             try:
                 fcntl.ioctl(self.handle, _RECEIVE, buffer)
                 asked, pid, _, call, _, _, *arguments = struct.unpack("=QIIiIQ6Q", buffer)
-                error, flags = self._judge(pid, self.names.get(call, str(call)), arguments)
+                error, flags = self._judge(pid, seccomp.name(call), arguments)
                 fcntl.ioctl(self.handle, _SEND, struct.pack("=QqiI", asked, 0, -error, flags))
             except OSError as gone:
                 if gone.errno not in (errno.ENOENT, errno.EINTR):  # the one that asked has been ended meanwhile
@@ -62,11 +60,13 @@ class Listener:
                 return 0, _CONTINUE
             self.attempts.add("process", f"more than {THREADS} threads")
             return errno.EAGAIN, 0
-        self.attempts.call(call, arguments)
         self.count += 1
         if self.count == MOST:
             self.attempts.add("system call", f"more than {MOST:,} refused ones; the process was ended")
             self.flood()
+        if not call:  # newer than libseccomp: whoever tries such a call can do without
+            return errno.ENOSYS, 0
+        self.attempts.call(call, arguments)
         return errno.EPERM, 0
 
     def close(self) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import array
 import functools
 import os
-import select
 import signal
 import socket
 import subprocess
@@ -26,8 +25,6 @@ from ptxlab.course.sandbox.wire import Channel, WireError
 
 KEPT = 2000
 """Characters of an answer's own output that are kept; the rest is read and forgotten."""
-SAID = 4000
-"""Characters of one sentence of feedback that are kept."""
 NOT_STARTED = "The process for the answers did not start: "
 STARTING = 30.0
 """Seconds that a process may take to start."""
@@ -56,7 +53,6 @@ class Task:
     one of `confinement.WAYS`. secrets: what they may not read wherever it lies.
     """
 
-    student: str
     files: tuple[tuple[str, bytes], ...]
     exercises: tuple[str, ...]
     folder: Path
@@ -96,21 +92,25 @@ class Process:
                 start_new_session=True,
             )
         except OSError:
-            for handle in (asked, replied, tells, question, reply, hears):
+            for handle in (question, reply, hears):
                 os.close(handle)
             here.close()
-            there.close()
             raise
-        for handle in (asked, replied, tells):
-            os.close(handle)
-        there.close()
+        finally:
+            for handle in (asked, replied, tells):
+                os.close(handle)
+            there.close()
         self.channel = Channel(reply, question)
         self.line = Line(self.channel)
         self.output = ""
         self.attempts = Attempts()
         self.listener: Listener | None = None
-        self._reader = threading.Thread(target=self._drain, args=(hears,), daemon=True)
-        self._reader.start()
+        self._readers = [
+            threading.Thread(target=self._keep_output, daemon=True),
+            threading.Thread(target=self._note_attempts, args=(hears,), daemon=True),
+        ]
+        for reader in self._readers:
+            reader.start()
         try:
             self.channel.send(
                 {
@@ -154,41 +154,18 @@ class Process:
         except ProcessLookupError:
             pass
 
-    def _drain(self, hears: int) -> None:
-        """Reads all that the process prints and keeps the beginning; notes the attempts that its audit hook tells."""
+    def _keep_output(self) -> None:
+        """Reads all that the process prints and keeps the beginning."""
         assert self.popen.stdout is not None
-        printed, told = self.popen.stdout.fileno(), b""
-        os.set_blocking(hears, False)
-        poll = select.poll()
-        for handle in (printed, hears):
-            poll.register(handle, select.POLLIN)
-        while True:
-            for handle, _ in poll.poll():
-                part = b"" if handle == hears else os.read(handle, 1 << 16)
-                if handle == printed and len(self.output) < KEPT:
-                    self.output = (self.output + part.decode("utf-8", "replace"))[:KEPT]
-                if handle == printed and part:
-                    continue
-                told, open_still = self._heard(hears, told)  # also when the output ends: it was told before
-                if handle == printed:
-                    os.close(hears)
-                    return
-                if not open_still:
-                    poll.unregister(hears)
+        while part := os.read(self.popen.stdout.fileno(), 1 << 16):
+            if len(self.output) < KEPT:
+                self.output = (self.output + part.decode("utf-8", "replace"))[:KEPT]
 
-    def _heard(self, hears: int, told: bytes) -> tuple[bytes, bool]:
-        """Notes what stands in the pipe of the audit hook; gives the beginning of a line, and whether more may come."""
-        while True:
-            try:
-                part = os.read(hears, 1 << 16)
-            except BlockingIOError:
-                return told, True
-            *lines, told = (told + part).split(b"\n")
-            told = told[:KEPT]
-            for line in lines:
-                self.attempts.told(line.decode("utf-8", "replace"))
-            if not part:
-                return told, False
+    def _note_attempts(self, hears: int) -> None:
+        """Notes what the audit hook tells, a line each."""
+        with open(hears, "rb") as told:
+            while line := told.readline(KEPT):
+                self.attempts.told(line.decode("utf-8", "replace").rstrip("\n"))
 
     def ask_probe(self, secret: Path) -> list[str]:
         """What the process can do of what it must not; see `Student.on_probe`."""
@@ -212,7 +189,8 @@ class Process:
         """Ends the process and all that it started; returns when nothing of it is left."""
         self._end()
         self.popen.wait()
-        self._reader.join(10.0)  # its output ends when the last of its processes has
+        for reader in self._readers:
+            reader.join(10.0)  # what it tells ends when the last of its processes has
         if self.listener is not None:
             self.listener.close()
         for handle in (self.channel.read, self.channel.write):
@@ -288,8 +266,11 @@ def solutions() -> list[Path]:
 
 
 def readable(*secrets: Path) -> Iterator[Path]:
-    """What an answer may read: `all_places` without the solutions and other secrets."""
-    yield from _without_all([*all_places(), *map(Path, namespaces.DEVICES)], [*solutions(), *secrets])
+    """What an answer may read: `all_places` without the solutions and other secrets; where something secret lies in
+    one, what lies in it besides."""
+    hidden = [s.resolve() for s in (*solutions(), *secrets)]
+    for place in sorted({p.resolve() for p in (*all_places(), *map(Path, namespaces.DEVICES))}):
+        yield from _without(place, hidden)
 
 
 def mounted(*secrets: Path) -> Iterator[Path]:
@@ -301,13 +282,6 @@ def mounted(*secrets: Path) -> Iterator[Path]:
             yield from _without(place.resolve(), hidden)
         else:
             yield from (place, place.resolve())
-
-
-def _without_all(places: Sequence[Path], secrets: Sequence[Path]) -> Iterator[Path]:
-    """Places, or, where something secret lies in one, what lies in it besides."""
-    hidden = [s.resolve() for s in secrets]
-    for place in sorted({p.resolve() for p in places}):
-        yield from _without(place, hidden)
 
 
 def _without(place: Path, secrets: Sequence[Path]) -> Iterator[Path]:

@@ -104,35 +104,11 @@ class RemoteKernel:
         """The text."""
         return self._built.ptx
 
-    @property
-    def module(self) -> Module:
-        """The parsed text."""
-        return self._built.module
-
-    @property
-    def name(self) -> str:
-        """The entry."""
-        return self._built.name
-
-    @property
-    def params(self) -> tuple[Param, ...]:
-        """The kernel's parameters."""
-        return self._built.params
-
-    @property
-    def spans(self) -> dict[int, Span]:
-        """PTX line -> the line that wrote it."""
-        return self._built.spans
-
-    @property
-    def shared(self) -> int:
-        """Bytes of dynamic shared memory."""
-        return self._built.shared
-
-    @property
-    def trailing(self) -> tuple[Any, ...]:
-        """Arguments that its compiler added."""
-        return self._built.trailing
+    def __getattr__(self, name: str) -> Any:
+        """All else that `SentKernel` has."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._built, name)
 
 
 class RemoteFunction:

@@ -1,4 +1,4 @@
-"""The system calls that an answer's process may make: an allow-list, as a seccomp filter that names what it refuses.
+"""The system calls that an answer's process may make: an allow-list, of which libseccomp makes a filter.
 
 What is not listed is refused. Where the kernel can (Linux 5.7), a refused call waits until `Listener` has noted its
 name and told it EPERM; elsewhere the filter says EPERM by itself.
@@ -7,10 +7,10 @@ name and told it EPERM; elsewhere the filter says EPERM by itself.
 from __future__ import annotations
 
 import ctypes
-import platform
-import struct
-
-from ptxlab.course.sandbox.syscalls import NUMBERS
+import errno
+import functools
+import sys
+from typing import Any
 
 FILES = """
 read write readv writev pread64 pwrite64 preadv pwritev preadv2 pwritev2 lseek open openat openat2 creat close
@@ -46,96 +46,87 @@ get_robust_list
 """
 """What libraries try although they can do without: refused as not there (ENOSYS), and not worth a word."""
 
-_ALLOW, _REFUSE, _MISSING, _KILL, _NOTIFY = 0x7FFF0000, 0x00050001, 0x00050026, 0x80000000, 0x7FC00000
-_AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_CLONE_THREAD, _O_ASYNC, _X32 = 0x00010000, 0x2000, 0x40000000
-_TSYNC, _NEW_LISTENER, _TSYNC_ESRCH = 1, 8, 16
-_Op = tuple[int, int, int, int]
+_ALLOW, _NOTIFY, _KILL = 0x7FFF0000, 0x7FC00000, 0x80000000
+_ERROR = 0x00050000
+"""With an error's number: the call fails so."""
+_BAD_ARCHITECTURE, _ALL_THREADS = 2, 4
+_MASKED_EQUAL = 7
+_NOTIFIES = 6
+"""libseccomp's level at which a filter for all threads may ask a listener: version 2.5, Linux 5.7."""
+_LOW = 0xFFFFFFFF
+_CLONE_THREAD, _O_ASYNC, _F_SETFL = 0x00010000, 0x2000, 4
 
 
-def machine() -> str:
-    """The architecture, as `NUMBERS` has it; "" where there is no table."""
-    name = {"arm64": "aarch64", "AMD64": "x86_64"}.get(platform.machine(), platform.machine())
-    return name if name in NUMBERS else ""
+class _Condition(ctypes.Structure):
+    """`scmp_arg_cmp`: the bits of an argument that a mask keeps are those of a value."""
+
+    _fields_ = (
+        ("argument", ctypes.c_uint),
+        ("is", ctypes.c_int),
+        ("mask", ctypes.c_uint64),
+        ("value", ctypes.c_uint64),
+    )
 
 
-def number(name: str) -> int:
-    """The number of a system call here; -1 where there is none."""
-    return NUMBERS.get(machine(), {}).get(name, -1)
-
-
-def load(at: int) -> _Op:
-    """The operation that loads a word of what the filter sees: the number at 0, the architecture at 4, arguments
-    from 16."""
-    return (_LOAD, 0, 0, at)
-
-
-def give(verdict: int) -> _Op:
-    """The operation that ends the filter."""
-    return (_RETURN, 0, 0, verdict)
-
-
-def low(argument: int) -> _Op:
-    """Loads the lower half of an argument."""
-    return load(16 + 8 * argument)
-
-
-def when(call: int, body: list[_Op]) -> list[_Op]:
-    """Operations for one system call; `body` has to end the filter on every way."""
-    return [(_EQUAL, 0, len(body), call), *body]
-
-
-def start() -> list[_Op]:
-    """How each filter begins: another architecture's calls, whose numbers mean something else, end the process."""
-    return [load(4), (_EQUAL, 1, 0, _AUDIT[machine()]), give(_KILL), load(0)]
-
-
-def program(*, notify: bool, says: int) -> list[_Op]:
-    """The filter. says: the file descriptor through which the listener is sent, the one socket there is."""
-    refuse = give(_NOTIFY if notify else _REFUSE)
-    numbers = NUMBERS[machine()]
-    # x32's numbers mean calls of x86-64 that the list below would not know; arm64 has no numbers that high
-    ops = [*start(), (_AT_LEAST, 0, 1, _X32), give(_KILL)]
-    for name in ALLOWED:
-        if name in numbers:
-            ops += when(numbers[name], [give(_ALLOW)])
-    for name in QUIET.split():
-        if name in numbers:
-            ops += when(numbers[name], [give(_MISSING)])
-    for name, (argument, values) in FIRST_WORDS.items():
-        body = [low(argument)]
-        for value in values:
-            body += [(_EQUAL, 0, 1, value), give(_ALLOW)]
-        if name == "fcntl":  # F_SETFL, but for O_ASYNC: no signals to whomever F_SETOWN named
-            body += [(_EQUAL, 0, 4, 4), low(2), (_ANY_BIT, 1, 0, _O_ASYNC), give(_ALLOW), refuse]
-        ops += when(numbers[name], [*body, refuse])
-    # a thread may be made (the listener counts them), a process may not
-    thread = give(_NOTIFY if notify else _ALLOW)
-    ops += when(numbers["clone"], [low(0), (_ANY_BIT, 0, 1, _CLONE_THREAD), thread, refuse])
-    # its own limits: nobody without privileges can raise them above what they are
-    ops += when(numbers["prlimit64"], [low(0), (_EQUAL, 0, 1, 0), give(_ALLOW), refuse])
-    ops += when(numbers["sendmsg"], [low(0), (_EQUAL, 0, 1, says & 0xFFFFFFFF), give(_ALLOW), refuse])
-    newest = max(numbers.values())
-    return [*ops, (_AT_LEAST, 0, 1, newest + 1), give(_MISSING), refuse]
-
-
-def install(ops: list[_Op], *, listener: bool = False) -> int:
-    """Puts a filter on all threads of this process: the listener's file descriptor (0 where none is asked for), or -1
-    if the kernel would not."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *op) for op in ops))
-    head = ctypes.create_string_buffer(struct.pack("@HxxxxxxP", len(ops), ctypes.addressof(code)))
-    flags = _TSYNC | (_NEW_LISTENER | _TSYNC_ESRCH if listener else 0)
-    found: int = libc.syscall(number("seccomp"), 1, ctypes.c_ulong(flags), head)  # SECCOMP_SET_MODE_FILTER
+@functools.cache
+def library() -> Any:
+    """libseccomp; None where there is none."""
+    try:
+        found = ctypes.CDLL("libseccomp.so.2") if sys.platform == "linux" else None
+    except OSError:
+        return None
+    if found is not None:
+        found.seccomp_init.restype = ctypes.c_void_p
+        found.seccomp_syscall_resolve_num_arch.restype = ctypes.c_char_p
     return found
 
 
-def refuse_calls(calls: tuple[str, ...], *, missing: bool = True) -> bool:
-    """Makes system calls fail in this process and those it starts, as on a machine that has none of them."""
-    libc = ctypes.CDLL(None)
-    libc.prctl(38, 1, 0, 0, 0)
-    ops = start()
-    for name in calls:
-        ops += when(number(name), [give(_MISSING if missing else _REFUSE)])
-    return install([*ops, give(_ALLOW)]) == 0
+@functools.cache
+def name(number: int) -> str:
+    """What a system call is called here; "" for one that libseccomp does not know."""
+    found = library().seccomp_syscall_resolve_num_arch(library().seccomp_arch_native(), number)
+    return (found or b"").decode()
+
+
+def program(*, notify: bool, says: int) -> ctypes.c_void_p:
+    """The filter. says: the file descriptor through which the listener is sent, the one socket there is."""
+    lib = library()
+    refuse = _NOTIFY if notify else _ERROR | errno.EPERM
+    made = ctypes.c_void_p(lib.seccomp_init(refuse))
+    # another architecture's numbers mean something else, and so do those of x32 on x86-64
+    lib.seccomp_attr_set(made, _BAD_ARCHITECTURE, _KILL)
+    lib.seccomp_attr_set(made, _ALL_THREADS, 1)
+
+    def rule(action: int, call: str, *conditions: tuple[int, int, int]) -> None:
+        """What becomes of a call, if its arguments are so: (argument, mask, value)."""
+        number = lib.seccomp_syscall_resolve_name(call.encode())
+        given = [_Condition(argument, _MASKED_EQUAL, mask, value) for argument, mask, value in conditions]
+        if number != -1:
+            lib.seccomp_rule_add_array(made, action, number, len(given), (_Condition * len(given))(*given))
+
+    for call in ALLOWED:
+        rule(_ALLOW, call)
+    for call in QUIET.split():
+        rule(_ERROR | errno.ENOSYS, call)
+    for call, (argument, values) in FIRST_WORDS.items():
+        for value in values:
+            rule(_ALLOW, call, (argument, _LOW, value))
+    # no signals to whomever F_SETOWN named
+    rule(_ALLOW, "fcntl", (1, _LOW, _F_SETFL), (2, _O_ASYNC, 0))
+    if not notify:  # a thread may be made (a listener counts them), a process may not
+        rule(_ALLOW, "clone", (0, _CLONE_THREAD, _CLONE_THREAD))
+    # its own limits: nobody without privileges can raise them above what they are
+    rule(_ALLOW, "prlimit64", (0, _LOW, 0))
+    rule(_ALLOW, "sendmsg", (0, _LOW, says & _LOW))
+    return made
+
+
+def install(*, notify: bool, says: int) -> int:
+    """Puts the filter on all threads of this process: the listener's file descriptor (0 without `notify`), or -1 if the
+    kernel would not."""
+    if notify and library().seccomp_api_get() < _NOTIFIES:
+        return -1
+    made = program(notify=notify, says=says)
+    if library().seccomp_load(made):
+        return -1
+    return int(library().seccomp_notify_fd(made)) if notify else 0
