@@ -35,20 +35,13 @@ def next_setting(before: Request, now: Request) -> Request | None:
     parameter = next((p for p in now.subject.building if p.name == name), None)
     if parameter is None or not now.subject.family:
         return None
-    if parameter.choices:
-        choices = list(parameter.choices)
-        if old not in choices or new not in choices:
-            return None
-        there = 2 * choices.index(new) - choices.index(old)
-        if not 0 <= there < len(choices):
-            return None
-        value: Any = choices[there]
-    else:
-        if not all(isinstance(x, int) for x in (old, new)):
-            return None
-        value = 2 * new - old
-        if not parameter.minimum <= value <= parameter.maximum:
-            return None
+    values = parameter.choices or range(parameter.minimum, parameter.maximum + 1)
+    if old not in values or new not in values:
+        return None
+    there = 2 * values.index(new) - values.index(old)
+    if not 0 <= there < len(values):
+        return None
+    value = values[there]
     after = replace(now, values=tuple((n, value if n == name else x) for n, x in now.values), sass=False)
     work = after.work
     return None if work is None or work > HEAVY else after

@@ -9,11 +9,17 @@ from typing import Any
 
 from ptxlab.emulate.runtime.progress import Watching, watched
 from ptxlab.lab import explorer_views
-from ptxlab.lab.estimates import LONG, Estimates, in_seconds
 from ptxlab.lab.explorer_views import Version
 from ptxlab.lab.requests import Request
-from ptxlab.lab.subject import Ran
+from ptxlab.lab.subject import Ran, machines
 
+LONG = 5.0
+"""Seconds: a run that is likely to take longer says so before it begins, or asks whether to begin."""
+TELLING_RATE = 1.0
+"""Seconds that a run should take by `RATES` for its rate to count: a shorter one is mostly the kernel's translation."""
+RATES = {"cpu": 2e-8, "step": 1e-5}
+"""Seconds for one multiplication of `Request.work` by device, before a run of the kernel has been measured: between the
+fastest and the slowest rung, as measured on two cores."""
 TELLING = 0.4
 """Seconds between two words on how far a run is."""
 Says = Callable[[str, dict[str, Any]], None]
@@ -34,17 +40,28 @@ class Running:
 
     def __init__(self, outdated: Callable[[int], bool], asks: bool) -> None:
         self._outdated, self._asks = outdated, asks
-        self.estimates = Estimates()
+        self._rates: dict[tuple[str, str], float] = {}  # seconds for one multiplication, by kernel and device
         self._confirmed: set[Request] = set()
         self._watching: Watching | None = None  # the launch in work
         self._telling = 0, 0.0  # the request of which it is said how far its run is, and since when
 
+    def seconds(self, request: Request) -> float | None:
+        """The seconds that a run is likely to take; None where that is not known."""
+        device, work = machines(request.device)[-1], request.work
+        rate = self._rates.get((request.subject.name, device), RATES.get(device))
+        return None if work is None or rate is None else work * rate
+
+    def foreseen(self, request: Request) -> dict[str, Any]:
+        """What to say of a run that begins: `text`, and `estimate`, its seconds or None where it is short."""
+        estimate = self.seconds(request)
+        if estimate is None or estimate <= LONG:
+            return {"text": "running", "estimate": None}
+        return {"text": f"running, about {in_seconds(estimate)}", "estimate": estimate}
+
     def held(self, request: Request) -> Unconfirmed | None:
         """What to ask before this request's run begins; None where it may begin."""
-        if not self._asks or request.result_key in self._confirmed:
-            return None
-        estimate = self.estimates.seconds(request)
-        if estimate is None or estimate <= LONG:
+        estimate = self.foreseen(request)["estimate"]
+        if not self._asks or estimate is None or request.result_key in self._confirmed:
             return None
         return Unconfirmed(f"a run of about {in_seconds(estimate)}", estimate=estimate)
 
@@ -52,20 +69,14 @@ class Running:
         """From now on the run of this request may begin."""
         self._confirmed.add(request.result_key)
 
-    def foreseen(self, request: Request) -> dict[str, Any]:
-        """What to say of a run that begins: `text`, and `estimate`, its seconds or None where it is short."""
-        estimate = self.estimates.seconds(request)
-        if estimate is None or estimate <= LONG:
-            return {"text": "running", "estimate": None}
-        return {"text": f"running, about {in_seconds(estimate)}", "estimate": estimate}
-
     def run(self, version: Version, request: Request, seq: int, says: Says) -> Ran | None:
         """Runs the kernel, and notes how long it took."""
         start = time.perf_counter()
-        with self.watched(seq, says, self.estimates.seconds(request)):
+        with self.watched(seq, says, self.seconds(request)):
             ran = explorer_views.run(version, request)
-        if ran is not None:
-            self.estimates.note(request, time.perf_counter() - start)
+        device, work = machines(request.device)[-1], request.work
+        if ran is not None and work and work * RATES.get(device, 0.0) > TELLING_RATE:
+            self._rates[request.subject.name, device] = (time.perf_counter() - start) / work
         return ran
 
     def hurry(self) -> None:
@@ -111,3 +122,10 @@ class Running:
             says(text, {"done": done, "blocks": blocks, "seconds": seconds, "estimate": estimate})
 
         return watch
+
+
+def in_seconds(seconds: float) -> str:
+    """A time that nobody knows exactly: 8 s, 40 s, 3 min, 2 h."""
+    if seconds < 60:
+        return f"{seconds:.0f} s" if seconds < 10 else f"{round(seconds, -1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.0f} h"

@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -22,15 +23,30 @@ from ptxlab.lab.explorer_runs import Running, Unconfirmed
 from ptxlab.lab.explorer_views import Version
 from ptxlab.lab.measures import Setting
 from ptxlab.lab.requests import Request
-from ptxlab.lab.result_cache import Kept
 from ptxlab.lab.subject import Ran
 
 REST = 0.4
 """Seconds after an answer until the setting that is likely to come next is answered ahead."""
+KEEP = 160
+"""How many parts of answers are kept: some thirty settings have so many."""
 WORTH_SAYING = 0.1
 """Seconds of building before it is said that something is being built: to say it costs the page a frame."""
 Publish = Callable[[dict[str, Any]], None]
 T = TypeVar("T")
+
+
+class Kept(OrderedDict[tuple[str, Hashable], Any]):
+    """The one cache between a control and the page: parts of answers, by their name and what they were made of, the
+    newest last."""
+
+    def __call__(self, part: str, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What was made before for this key, or is made now; the oldest is let go where there are too many."""
+        if (part, key) not in self:
+            self[part, key] = make()
+        self.move_to_end((part, key))
+        while len(self) > KEEP:
+            self.popitem(last=False)
+        return self[part, key]
 
 
 class Session:
@@ -42,7 +58,7 @@ class Session:
     "asking". That of a run has also `done`, `blocks`, `seconds` and `estimate`, the seconds that it takes in all, as
     far as that is known.
 
-    asks: whether a run of more than `estimates.LONG` seconds waits for `confirm`. Until then the state is "asking",
+    asks: whether a run of more than `explorer_runs.LONG` seconds waits for `confirm`. Until then the state is "asking",
     with the `estimate`."""
 
     def __init__(self, publish: Publish, asks: bool = False) -> None:
@@ -170,52 +186,32 @@ class Session:
 
     def _ahead(self, request: Request, seq: int, cells: Cells) -> None:
         """Answers a request for later. It is dropped at its next stage once a cell runs or anything is asked."""
-        with contextlib.suppress(PtxlabError, ValueError, MemoryError, KeyboardInterrupt):  # whoever asks is told
-            for _ in self._filled(request, seq):
+        with contextlib.suppress(
+            PtxlabError, Unconfirmed, ValueError, MemoryError, KeyboardInterrupt
+        ):  # who asks is told
+            for _ in self._stages(request, seq, ahead=True):
                 if self._outdated(seq) or cells.ran():
                     return
-
-    def _filled(self, request: Request, seq: int) -> Iterator[None]:
-        def silent(text: str, more: dict[str, Any]) -> None:
-            """Nobody waits for this run."""
-
-        yield
-        version = self._kept("version", request.version_key, lambda: explorer_views.build(request))
-        yield
-        made = explorer_views.assemble(version, request)
-        if version.error is not None or "error" in made:
-            return
-        key = request.result_key
-        self._kept("assembly", key, lambda: made)
-        yield
-        ran = self._kept("outcome", key, lambda: self._running.run(version, request, seq, silent))
-        self._kept("run", request, lambda: run_pane.show(ran, request, version.built))
-        yield
-        with self._running.watched(seq, silent):
-            self._kept("state", request, lambda: explorer_views.state(version, request, ran))
 
     def _answer(self, request: Request, seq: int) -> bool:
         """Publishes the answer part by part; whether it is whole."""
         start = time.perf_counter()
         times: dict[str, float] = {}
         ready: dict[str, Any] = {}
-        failed = False
-        asking: Unconfirmed | None = None
         try:
             for part, value in self._stages(request, seq):
                 if self._outdated(seq):
                     return False
                 times[part] = time.perf_counter() - start
                 if part == "status":  # work begins: what there is so far can be looked at
-                    assert value is not None
-                    ready[part] = {**self._status(value.pop("state"), value.pop("text"), seq, **value)}
-                    ready[part]["times"] = dict(times)
-                    self._send(seq, ready)
+                    self._send(seq, {**ready, part: self._status(seq=seq, **value, times=dict(times))})
                     ready = {}
                 else:
                     ready[part] = None if value is None else {**value, "seq": seq}
+            status = self._status("done", f"done in {time.perf_counter() - start:.2f} s", seq)
         except Unconfirmed as held:
-            asking = held
+            self._asking = seq
+            status = self._status("asking", str(held), seq, **held.more)
         except KeyboardInterrupt:
             if self._outdated(seq):  # the watch of the launch has raised it
                 return False
@@ -227,23 +223,14 @@ class Session:
                 import traceback
 
                 traceback.print_exc()
-            failed = True
-            version = self.version if times else None
-            ready["problem"] = {**explorer_views.problem(error, version), "seq": seq}
-        state, text = ("failed", "stopped: see the message") if failed else ("done", "done")
-        if asking is not None:
-            self._asking = seq
-            says = self._status("asking", str(asking), seq, times=times, **asking.more)
-            self._send(seq, {**ready, "status": says})
-            return False
-        if not failed:
-            text = f"done in {time.perf_counter() - start:.2f} s"
-        self._send(seq, {**ready, "status": self._status(state, text, seq, times=times)})
-        return not failed
+            ready["problem"] = {**explorer_views.problem(error, self.version if times else None), "seq": seq}
+            status = self._status("failed", "stopped: see the message", seq)
+        self._send(seq, {**ready, "status": {**status, "times": times}})
+        return status["state"] == "done"
 
-    def _stages(self, request: Request, seq: int) -> Iterator[tuple[str, Any]]:
+    def _stages(self, request: Request, seq: int, ahead: bool = False) -> Iterator[tuple[str, Any]]:
         """The parts of an answer in the order in which a reader wants them. What is kept from before comes at once, so
-        nothing is said of the work on it."""
+        nothing is said of the work on it. ahead: nobody waits for it, and it is not what is shown."""
         request.check()
         kept, key, view = self._kept, request.result_key, replace(request, sass=False)
         version = kept.get(("version", request.version_key))
@@ -252,7 +239,8 @@ class Session:
             yield "status", {"state": "building", "text": "building"}
 
         def says(text: str, more: dict[str, Any]) -> None:
-            self._send(seq, {"status": self._status("running", text, seq, **more)})
+            if not ahead:
+                self._send(seq, {"status": self._status("running", text, seq, **more)})
 
         begun = time.perf_counter()
         version = version or explorer_views.begun(request)
@@ -274,7 +262,7 @@ class Session:
             now = explorer_views.setting(version, request, dict(assembly), dict(run), ran)
             return now, measures.part(now, before, version.code, dict(assembly), dict(run))
 
-        self.version = version
+        self.version = self.version if ahead else version
         yield "code", version.code
         yield "problem", None
         yield "base", explorer_views.base(other)
@@ -308,12 +296,14 @@ class Session:
             shown_run = kept("run", view, lambda: run_pane.show(ran, view, version.built))
             yield "run", {**shown_run, "cached": ran_before}
             now, figures = measured(assembly, shown_run, ran)
-            self._settle(now)
+            if not ahead:  # from now on this setting is shown, and the next one is compared with it
+                self._settled = [now, *(s for s in self._settled[:2] if s.key != now.key)][:2]
+                self._pinned = self._pinned or now
             yield "measures", figures
             if ("state", view) not in kept:
                 yield "status", {"state": "running", "text": "recording the softmax"}
             with self._running.watched(seq, says):
-                yield ("state", kept("state", view, lambda: explorer_views.state(version, view, ran)))
+                yield "state", kept("state", view, lambda: explorer_views.state(version, view, ran))
         except (PtxlabError, Unconfirmed) as stopped:  # the machine code can be shown all the same
             fault = stopped
         if request.sass:
@@ -322,11 +312,6 @@ class Session:
             yield "sass_diff", explorer_views.sass_diff(other, version, request)
         if fault is not None:
             raise fault
-
-    def _settle(self, now: Setting) -> None:
-        """From now on this setting is the one that is shown, and the next one is compared with it."""
-        self._settled = [now, *(s for s in self._settled[:2] if s.key != now.key)][:2]
-        self._pinned = self._pinned or now
 
 
 def begun_ahead(work: Callable[[], T]) -> Future[T]:

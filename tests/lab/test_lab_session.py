@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from ptxlab.emulate.runtime import progress
-from ptxlab.lab import estimates, explorer_runs, explorer_views, interrupts
-from ptxlab.lab.estimates import Estimates, in_seconds
+from ptxlab.lab import explorer_runs, explorer_views, interrupts
+from ptxlab.lab.explorer_runs import Running, in_seconds
 from ptxlab.lab.requests import request
 from ptxlab.lab.session import Session
 
@@ -61,7 +61,7 @@ def test_a_run_is_cancelled(asked: Session, page: Page) -> None:
     assert seq == 7, "the number that the page gave it"
     running = page.until("running")
     assert running["text"].startswith("running, about ")
-    assert running["estimate"] > estimates.LONG
+    assert running["estimate"] > explorer_runs.LONG
     asked.cancel()
     assert page.states[-1] == {"state": "cancelled", "text": "cancelled", "busy": False, "failed": False, "seq": seq}
     assert asked.wait(60)
@@ -131,7 +131,7 @@ def test_a_run_says_how_far_it_is(asked: Session, page: Page, monkeypatch: pytes
         watch(16, 64, 1000)
 
     monkeypatch.setattr(explorer_runs, "TELLING", 0.0)
-    monkeypatch.setattr(Estimates, "seconds", lambda *_: 20.0)
+    monkeypatch.setattr(Running, "seconds", lambda *_: 20.0)
     monkeypatch.setattr(explorer_views, "run", long)
     asked.ask(request(**SHORT))
     assert asked.wait(60)
@@ -148,7 +148,7 @@ def test_a_long_run_waits_until_it_is_confirmed(page: Page) -> None:
     asked.ask(request(**{**LONG, "seq_q": 512}))
     assert asked.wait(60)
     asking = page.states[-1]
-    assert (asking["state"], asking["busy"], asking["estimate"] > estimates.LONG) == ("asking", False, True)
+    assert (asking["state"], asking["busy"], asking["estimate"] > explorer_runs.LONG) == ("asking", False, True)
     assert asking["text"].startswith("a run of about ")
     asked.cancel()
     assert page.states[-1]["state"] == "cancelled"
