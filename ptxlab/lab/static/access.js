@@ -164,8 +164,7 @@ export function resolved(access, windows) {
 /** The card with the accesses of the step that is shown. `windows`: where generic addresses of other spaces begin. */
 export function makeAccessCard(windows) {
   const picture = h("div.pl-picture.pl-access"),
-    table = h("div.pl-table", { tabIndex: 0, role: "region", "aria-label": "accesses, lane by lane" });
-  const { el, read } = card("Memory access of this step", picture, table);
+    { el, read, table } = card("Memory access of this step", picture);
   read.removeAttribute("aria-live"); // the status line speaks for the whole step
   let degree = 1;
   return {

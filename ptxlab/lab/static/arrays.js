@@ -28,8 +28,7 @@ const elementsOf = (runs) =>
 /** `lines` is the PTX, `names` are the registers. */
 export function makeArraysCard(windows, lines, names) {
   const picture = h("div.pl-picture"),
-    table = h("div.pl-table");
-  const { el, note, read } = card("Arrays", picture, table);
+    { el, note, read, table } = card("Arrays", picture);
   let warp = null,
     bases = [], // [name, address], by address
     rows = []; // [name, [runs that are read, runs that are written], how many elements there are at least]

@@ -2,7 +2,7 @@
 // The debugger: walks a trace that Python has sent once. Nothing in this file talks to Python after that.
 
 import "./keys.js";
-import { card, choice, drawNow, h, makeTooltip, markLive, s, tableOf } from "./dom.js";
+import { button, card, choice, drawNow, h, makeTooltip, markLive, onKeys, s, select, tableOf } from "./dom.js";
 import { fileOf, makePane } from "./pane.js";
 import { addFinder } from "./find.js";
 import { descriptorsOf } from "./descriptors.js";
@@ -34,18 +34,11 @@ const EVENTS = ["barrier", "divergence", "maximum", "write"].map((key) => KINDS.
 /** The scrubber: a slider over all steps, a row of ticks for each kind of event, and the same as a table. `events` are those
  * of `EVENTS` that are to be seen in any warp. */
 function makeScrubber(onseek, events) {
-  const slider = h("input.pl-slider", {
-    type: "range",
-    min: 0,
-    max: 0,
-    value: 0,
-    "aria-label": "step",
-    oninput: () => onseek(Number(slider.value)),
-  });
-  const ticks = h("div.pl-ticks"),
-    table = h("div.pl-table", { tabIndex: 0, role: "region", "aria-label": "events" });
-  const picture = h("div.pl-picture.pl-scrub", null, ticks, slider);
-  const { el, read } = card("Steps and events", picture, table);
+  const range = { type: "range", min: 0, max: 0, value: 0, "aria-label": "step" },
+    slider = h("input.pl-slider", { ...range, oninput: () => onseek(Number(slider.value)) }),
+    ticks = h("div.pl-ticks"),
+    { el, read, table } = card("Steps and events", h("div.pl-picture.pl-scrub", null, ticks, slider));
+  const row = (css, name, what) => h(`div.pl-tickrow${css}`, null, h("span.pl-tick-name", null, name), what);
   read.remove();
   return {
     el,
@@ -56,49 +49,31 @@ function makeScrubber(onseek, events) {
     /** `marks` is {kind: [steps]}; `what` says which register the writes are of; `begin` is how many steps came before;
      * `signs` are [step, sign, title, what a click does] of a finding's accesses. */
     show(marks, count, what, begin, signs) {
+      const last = Math.max(1, count - 1),
+        wide = { viewBox: "0 0 1000 10", preserveAspectRatio: "none", "aria-hidden": "true" };
       slider.max = count - 1;
-      const width = 1000,
-        svg = [];
       const dots = signs.map(([step, sign, title, onclick]) => {
-        const dot = h("button.pl-quiet", { title, "aria-label": title, onclick }, sign);
-        dot.style.left = `${(100 * step) / Math.max(1, count - 1)}%`;
+        const dot = button(sign, title, onclick, "pl-quiet", title);
+        dot.style.left = `${(100 * step) / last}%`;
         return dot;
       });
-      svg.push(
-        h("div.pl-tickrow", null, h("span.pl-tick-name", null, "findings"), h("span.pl-tick-signs", null, dots)),
-      );
-      for (const [kind, title] of events) {
-        const steps = marks[kind] || [];
-        const places = new Set(steps.map((step) => Math.round((step / Math.max(1, count - 1)) * width)));
-        const path = [...places].map((x) => `M${x} 0V10`).join("");
-        svg.push(
-          h(
-            `div.pl-tickrow.pl-${kind}`,
-            null,
-            h("span.pl-tick-name", null, `${kind === "write" && what ? `writes ${what}` : title} ${steps.length}`),
-            s(
-              "svg",
-              { viewBox: `0 0 ${width} 10`, preserveAspectRatio: "none", "aria-hidden": "true" },
-              s("path", { d: path, "vector-effect": "non-scaling-stroke" }),
-            ),
-          ),
-        );
-      }
-      ticks.replaceChildren(...svg);
-      const all = events.flatMap(([kind, title]) =>
-        (marks[kind] || []).map((step) => [step, kind === "write" ? `${what} is written` : title]),
-      );
-      all.sort((a, b) => a[0] - b[0]);
-      const shown = all.slice(0, 500);
-      table.replaceChildren(
-        tableOf(
-          ["step", `event${all.length > 500 ? `, the first 500 of ${all.length}` : ""}`],
-          shown.map(([step, says]) => [
-            h("button.pl-quiet", { onclick: () => onseek(step) }, String(begin + step + 1)),
-            says,
-          ]),
-        ),
-      );
+      const rows = events.map(([kind, title]) => {
+        const steps = marks[kind] || [],
+          places = new Set(steps.map((step) => Math.round((step / last) * 1000))),
+          d = [...places].map((x) => `M${x} 0V10`).join(""),
+          name = kind === "write" && what ? `writes ${what}` : title;
+        const drawn = s("svg", wide, s("path", { d, "vector-effect": "non-scaling-stroke" }));
+        return row(`.pl-${kind}`, `${name} ${steps.length}`, drawn);
+      });
+      ticks.replaceChildren(row("", "findings", h("span.pl-tick-signs", null, dots)), ...rows);
+      const all = events
+        .flatMap(([kind, title]) =>
+          (marks[kind] || []).map((step) => [step, kind === "write" ? `${what} is written` : title]),
+        )
+        .sort((a, b) => a[0] - b[0]);
+      const cells = ([step, says]) => [button(String(begin + step + 1), null, () => onseek(step), "pl-quiet"), says];
+      const cut = all.length > 500 ? `, the first 500 of ${all.length}` : "";
+      table.replaceChildren(tableOf(["step", `event${cut}`], all.slice(0, 500).map(cells)));
     },
   };
 }
@@ -123,29 +98,18 @@ function render({ model, el }) {
     loading = 0;
   const breakpoints = new Set();
 
-  const root = h("div.ptxlab-explorer.ptxlab-debugger", {
-    role: "region",
-    "aria-label": "ptxlab debugger",
-    tabIndex: -1,
-  });
+  const region = { role: "region", "aria-label": "ptxlab debugger", tabIndex: -1 },
+    root = h("div.ptxlab-explorer.ptxlab-debugger", region);
   const status = h("span.pl-status", { role: "status", "aria-live": "polite" });
-  const button = (text, title, onclick) => h("button.pl-button", { title, "aria-label": title, onclick }, text);
-  const choose = h(
-    "select",
-    { "aria-label": "register", onchange: () => pick(Number(choose.value)) },
-    h("option", { value: -1 }, "register…"),
-    names.map((name, k) => h("option", { value: k }, name)),
-  );
+  const acts = (text, title, onclick) => button(text, title, onclick, "pl-button", title);
+  const choose = select("register", [[-1, "register…"], ...names.entries()], () => pick(Number(choose.value)));
   const places = trace.keys.map((key) => key.split(":").map(Number));
   const [gx, gy, gz] = trace.head.grid;
   const blockName = (b) =>
     `block ${b}` + (gy * gz > 1 ? ` (${b % gx}, ${Math.floor(b / gx) % gy}, ${Math.floor(b / gx / gy)})` : "");
-  const blocks = h(
-    "select",
-    { "aria-label": "block", onchange: () => listWarps() },
-    [...new Set(places.map(([b]) => b))].map((b) => h("option", { value: b }, blockName(b))),
-  );
-  const warps = h("select", { "aria-label": "warp", onchange: () => load(`${blocks.value}:${warps.value}`) });
+  const recorded = [...new Set(places.map(([b]) => b))].map((b) => [b, blockName(b)]),
+    blocks = select("block", recorded, () => listWarps());
+  const warps = select("warp", [], () => load(`${blocks.value}:${warps.value}`));
   const seen = (key) => ["barrier", "write"].includes(key) || Object.values(info.events).some((of) => of[key].length);
   const scrubber = makeScrubber(
     (step) => seek(step),
@@ -169,11 +133,8 @@ function render({ model, el }) {
     if (warp) pick(picked);
   };
   const findings = makeFindings(show, opened, sourceOf);
-  const kind = h(
-    "select",
-    { "aria-label": "what to go to" },
-    KINDS.filter(([key]) => key !== "source" || written.size).map(([key, title]) => h("option", { value: key }, title)),
-  );
+  const kinds = KINDS.filter(([key]) => key !== "source" || written.size),
+    kind = select("what to go to", kinds, null);
   kind.value = info.findings.length ? "finding" : "breakpoint";
   const when = h("input.pl-when", {
     "aria-label": "condition of breakpoints",
@@ -230,13 +191,13 @@ function render({ model, el }) {
       null,
       blocks,
       warps,
-      button("|◀", "first step (Home)", () => seek(0)),
-      button("◀ Back", "one step back (←)", () => seek(at - 1)),
-      button("Step ▶", "one step forward (→)", () => seek(at + 1)),
-      button("▶|", "last step (End)", () => seek(Infinity)),
+      acts("|◀", "first step (Home)", () => seek(0)),
+      acts("◀ Back", "one step back (←)", () => seek(at - 1)),
+      acts("Step ▶", "one step forward (→)", () => seek(at + 1)),
+      acts("▶|", "last step (End)", () => seek(Infinity)),
       h("span.pl-note", null, "to the next"),
-      button("◀◀", "back to the one before (Shift+←)", () => go(-1)),
-      button("▶▶", "on to the next (Shift+→)", () => go(1)),
+      acts("◀◀", "back to the one before (Shift+←)", () => go(-1)),
+      acts("▶▶", "on to the next (Shift+→)", () => go(1)),
       kind,
       choose,
       when,
@@ -267,9 +228,7 @@ function render({ model, el }) {
     if (!guard) return step.mask;
     const [register, inverted, rewritten] = guard,
       holds = warp.value(register, rewritten ? at - 1 : at);
-    let mask = 0;
-    for (let lane = 0; lane < 32; lane++) if (!holds[lane] === inverted) mask |= 1 << lane;
-    return (step.mask & mask) >>> 0;
+    return lanesOf(step.mask).reduce((mask, lane) => (!holds[lane] === inverted ? mask | (1 << lane) : mask), 0) >>> 0;
   }
 
   /** The bits of a 64-bit register of the kernel in the first lane that executes the step, null for any other and,
@@ -391,7 +350,7 @@ function render({ model, el }) {
     else
       seek(
         at,
-        `no ${wanted === "write" ? `write of ${of}` : wanted === "nan" ? "NaN" : wanted} ${direction > 0 ? "follows" : "before"}: `,
+        `no ${{ write: `write of ${of}`, nan: "NaN" }[wanted] || wanted} ${direction > 0 ? "follows" : "before"}: `,
       );
   }
 
@@ -500,10 +459,10 @@ function render({ model, el }) {
     if (hit && !String(getSelection())) toggle(Number(hit.dataset.line));
   });
   const breakpoint = () => toggle(Number(ptx.body.querySelector(".pl-current")?.dataset.line || warp?.steps[at].line));
-  root.addEventListener("keydown", (e) => {
-    if (e.target.matches("select, .pl-when") || e.ctrlKey || e.metaKey || e.altKey) return;
+  onKeys(root, (e) => {
+    if (e.target.matches("select, .pl-when") || e.ctrlKey || e.metaKey || e.altKey) return null;
     const by = e.shiftKey ? -1 : 1;
-    const act = {
+    return {
       ArrowRight: () => (e.shiftKey ? go(1) : seek(at + 1)),
       ArrowLeft: () => (e.shiftKey ? go(-1) : seek(at - 1)),
       F8: () => findings.step(by),
@@ -513,10 +472,6 @@ function render({ model, el }) {
       b: breakpoint,
       F9: breakpoint,
     }[e.key];
-    if (!act) return;
-    e.preventDefault();
-    e.stopPropagation();
-    act();
   });
 
   findings.show(info.findings, info.checks, !!info.note);

@@ -1,7 +1,7 @@
 // @ts-check
 // The diff against another version as a table: side by side or unified, long unchanged runs folded.
 
-import { h } from "./dom.js";
+import { button, h, onKeys } from "./dom.js";
 import { laid } from "./pane.js";
 
 /** Wraps character ranges of an element's text in <mark>. */
@@ -137,16 +137,8 @@ export function makeDiffPane(onselect) {
   });
   const el = h("section.pl-pane.pl-difference", { hidden: true }, body);
   const place = h("span.pl-note.pl-diff-place", { "aria-live": "polite" });
-  const back = h(
-    "button.pl-button",
-    { title: "the change before (p)", "aria-label": "previous change", onclick: () => go(at - 1) },
-    "↑",
-  );
-  const on = h(
-    "button.pl-button",
-    { title: "the next change (n)", "aria-label": "next change", onclick: () => go(at + 1) },
-    "↓",
-  );
+  const back = button("↑", "the change before (p)", () => go(at - 1), "pl-button", "previous change"),
+    on = button("↓", "the next change (n)", () => go(at + 1), "pl-button", "next change");
   const tools = h("span.pl-pair.pl-diff-tools", null, back, on, place);
   let starts = [],
     at = 0,
@@ -168,13 +160,10 @@ export function makeDiffPane(onselect) {
     target.classList.add("pl-here");
     seek(target);
   }
-  body.addEventListener("keydown", (e) => {
-    const step = e.key === "n" ? 1 : e.key === "p" ? -1 : 0;
+  onKeys(body, (e) => {
+    const step = { n: 1, p: -1 }[e.key];
     if (e.key === "Escape") onselect(null);
-    if (!step || e.ctrlKey || e.metaKey || e.altKey) return;
-    e.preventDefault();
-    e.stopPropagation();
-    go(at + step);
+    return step && !e.ctrlKey && !e.metaKey && !e.altKey && (() => go(at + step));
   });
   body.addEventListener("click", (e) => {
     const line = e.target.closest("[data-line]")?.dataset.line;
@@ -184,7 +173,7 @@ export function makeDiffPane(onselect) {
     el,
     body,
     tools,
-    lines: () => lines().map((tr) => tr.textContent.replace(/[<&]/g, (c) => (c === "<" ? "&lt;" : "&amp;"))),
+    texts: () => lines().map((tr) => tr.textContent),
     current: () => current,
     /** Goes to the next change, or to the one before (-1). */
     step: (by) => go(at + by),

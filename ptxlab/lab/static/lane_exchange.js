@@ -2,7 +2,7 @@
 // How the lanes of a warp exchange data in one step: fragments of matrices, shuffles as arrows, and the card for these and
 // for what collectives.js draws.
 
-import { card, choice, h, hex, tableOf, s, short } from "./dom.js";
+import { card, choice, h, hex, select, tableOf, s, short } from "./dom.js";
 import { drawing, label, path, rect } from "./drawing.js";
 import { halfFloat, laneText } from "./trace.js";
 import { lanesOf } from "./access.js";
@@ -182,29 +182,19 @@ const MODES = {
 
 /** The card with fragments, arrows or bars. `info` is what lab/lane_exchange.py made. */
 export function makeExchangeCard(info, registers, names) {
-  const picture = h("div.pl-picture.pl-exchange", {
-      tabIndex: 0,
-      role: "region",
-      "aria-label": "between lanes, drawn",
-    }),
-    table = h("div.pl-table", { tabIndex: 0, role: "region", "aria-label": "lanes, one by one" });
+  const seen = { tabIndex: 0, role: "region", "aria-label": "between lanes, drawn" },
+    picture = h("div.pl-picture.pl-exchange", seen),
+    { el, read, table } = card("Between lanes", picture);
   let lane = 0,
     view = "lane",
     shown = "",
     again = () => {},
     matrices = [];
-  const choose = h(
-    "select",
-    {
-      "aria-label": "lane",
-      onchange: () => {
-        lane = Number(choose.value);
-        again();
-        bringIntoSight();
-      },
-    },
-    Array.from({ length: 32 }, (_, k) => h("option", { value: k }, `lane ${k}`)),
-  );
+  const every = Array.from({ length: 32 }, (_, k) => [k, `lane ${k}`]),
+    choose = select("lane", every, () => {
+      onlane(Number(choose.value));
+      bringIntoSight();
+    });
   const views = choice(
     "cells show",
     [
@@ -218,7 +208,6 @@ export function makeExchangeCard(info, registers, names) {
       again();
     },
   );
-  const { el, read } = card("Between lanes", picture, table);
   el.querySelector("header").insertBefore(
     h("span.pl-pickers", null, choose, views),
     el.querySelector("header .pl-quiet"),

@@ -25,7 +25,7 @@ export function makeLinks({ data, code, fresh }, { ptx, python, sass }, plots, a
     makers = () => fresh("state")?.makers || {};
 
   function clear() {
-    for (const pane of [ptx, python, sass, views().diff]) pane.select([]);
+    for (const pane of [ptx, python, sass, views.diff]) pane.select([]);
     plots().state.mark(null);
     picked.textContent = "";
     debug.hidden = true;
@@ -76,8 +76,8 @@ export function makeLinks({ data, code, fresh }, { ptx, python, sass }, plots, a
     ptx.select(kin, from !== "ptx");
     python.select(rows, from !== "py");
     sass.select(codes, from !== "sass");
-    const differs = views().diff.select(kin, from !== "ptx");
-    if (from === "plot" && lines.length && !differs) views().showCode();
+    const differs = views.diff.select(kin, from !== "ptx");
+    if (from === "plot" && lines.length && !differs) views.showCode();
     const key = Object.keys(makers()).find((k) => lines.some((l) => makers()[k].includes(l)));
     if (from !== "plot" || !key) plots().state.mark(key || null);
     here = { line: lines[0], nth: 0 };

@@ -2,7 +2,7 @@
 // A pane of code: a scrolling list of lines. Long lines wrap under their first operand; chunks of lines out of sight are not
 // laid out, so that their heights are estimates until they are.
 
-import { count, grouped, h } from "./dom.js";
+import { count, grouped, h, onKeys } from "./dom.js";
 
 const CHUNK = 16; // lines that are laid out together
 const LINE = 18; // pixels of a row, as explorer.css says
@@ -160,15 +160,13 @@ export function makePane(title, onselect) {
     const hit = e.target.closest("[data-line]");
     if (hit && !String(getSelection())) setCurrent(Number(hit.dataset.line), true);
   });
-  body.addEventListener("keydown", (e) => {
+  onKeys(body, (e) => {
     const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 15, PageUp: -15 }[e.key];
-    if (e.key === "Escape") return onselect(null);
-    if (!step) return;
-    e.preventDefault();
-    e.stopPropagation();
+    if (e.key === "Escape") onselect(null);
+    if (!step) return null;
     let line = current + step;
     while (row(line)?.dataset.blank && row(line + Math.sign(step))) line += Math.sign(step);
-    setCurrent(row(line) ? line : current, true);
+    return () => setCurrent(row(line) ? line : current, true);
   });
 
   /** Does something once the pane is on the page, at once where it is. */
@@ -192,7 +190,7 @@ export function makePane(title, onselect) {
     markCurrent,
     select,
     clearComplaint,
-    lines: () => shown,
+    texts: () => h("div", { innerHTML: shown.join("\n") }).textContent.split("\n"),
     current: () => current,
     /** Goes to a line, which nobody hears of. */
     go: (line) => setCurrent(line, false),

@@ -33,21 +33,12 @@ export function makeRegisterTable(registers, names, onpick) {
       again();
     },
   );
-  const views = choice(
-    "numbers shown as",
-    [
-      ["typed", "as declared"],
-      ["float", "float"],
-      ["int", "int"],
-      ["hex", "hex"],
-    ],
-    view,
-    (key) => {
-      view = key;
-      drawn = [];
-      again();
-    },
-  );
+  const kinds = [["typed", "as declared"], ...["float", "int", "hex"].map((key) => [key, key])];
+  const views = choice("numbers shown as", kinds, view, (key) => {
+    view = key;
+    drawn = [];
+    again();
+  });
   const el = h(
     "section.pl-pane",
     { "aria-label": "Registers" },

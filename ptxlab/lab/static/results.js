@@ -20,7 +20,7 @@ const WAITS = {
   cancelled: "No results: the run was cancelled. Run again, at the top, begins it anew.",
 };
 
-/** `links()` is what belongs together; `chooseRow` asks for the softmax of a row; `findings` is the box with what the checks
+/** `links` is what belongs together; `chooseRow` asks for the softmax of a row; `findings` is the box with what the checks
  * have found, `problem` what to say in place of results.
  * @param {Answers} answers */
 export function makeResults({ data, fresh }, links, chooseRow, findings, problem) {
@@ -28,18 +28,18 @@ export function makeResults({ data, fresh }, links, chooseRow, findings, problem
     found = 0;
   const errors = makeErrorMap((row, column) => {
     chooseRow(row);
-    links().linkStores(row, column);
+    links.linkStores(row, column);
   });
   const state = makeStatePlot((key, tile) => {
     markTile(tile);
-    links().link(key, tile);
+    links.link(key, tile);
   });
   const tiles = makeTileMap((row, tile) => {
     chooseRow(row);
     if (tile >= 0 && data("state")?.tiles > tile) state.point(tile);
   });
   const ways = makeWays(),
-    counters = makeCounters((line) => links().link("ptx", line, true)),
+    counters = makeCounters((line) => links.link("ptx", line, true)),
     roofline = makeRoofline(),
     occupancy = makeOccupancy();
   const empty = h("p.pl-blank");
@@ -115,11 +115,11 @@ export function makeResults({ data, fresh }, links, chooseRow, findings, problem
 
   function paintState() {
     state.show(data("state"));
-    const curve = links().curve();
+    const curve = links.curve();
     if (!curve) return;
     const tile = state.tile(); // the one that has the keys which were chosen; its lines are others now
-    if (tile === null) return links().link("ptx", null);
-    links().link(curve, tile);
+    if (tile === null) return links.link("ptx", null);
+    links.link(curve, tile);
     markTile(tile);
   }
 

@@ -4,7 +4,7 @@
 // have happened where a barrier that both have passed lies between, and those alone are drawn as written in the block that
 // is stepped. Of a cluster, whose blocks lie side by side, it is what had been stored in the order of this run.
 
-import { card, h, hex, tableOf, onceAFrame } from "./dom.js";
+import { button, card, h, hex, plural, tableOf, onceAFrame } from "./dom.js";
 import { readWarp } from "./trace.js";
 import { lanesOf } from "./access.js";
 
@@ -173,22 +173,14 @@ export function makeSharedCards(windows, head, turns, lineText, go) {
   const canvas = h("canvas"),
     offsets = h("div.pl-offsets"),
     legend = h("div.pl-legend");
-  const banks = h(
-    "div.pl-banks",
-    { "aria-hidden": "true" },
-    [0, 8, 16, 24, 31].map((bank) => h("span", null, `bank ${bank}`)),
-  );
-  const picture = h(
-    "div.pl-picture.pl-shared",
-    { tabIndex: 0, role: "img" },
-    banks,
-    h("div.pl-shared-row", null, offsets, canvas),
-    legend,
-  );
+  const named = [0, 8, 16, 24, 31].map((bank) => h("span", null, `bank ${bank}`)),
+    banks = h("div.pl-banks", { "aria-hidden": "true" }, named),
+    memory = h("div.pl-shared-row", null, offsets, canvas),
+    picture = h("div.pl-picture.pl-shared", { tabIndex: 0, role: "img" }, banks, memory, legend);
   const figures = h("div.pl-cluster"),
     list = h("ul.pl-remotes");
-  const own = card("Shared memory of the block", picture, h("div.pl-table")),
-    cluster = card("Shared memory of the cluster", h("div.pl-picture", null, figures, list), h("div.pl-table"));
+  const own = card("Shared memory of the block", picture),
+    cluster = card("Shared memory of the cluster", h("div.pl-picture", null, figures, list));
   let warps = [],
     mine = null,
     now = 0,
@@ -246,40 +238,31 @@ export function makeSharedCards(windows, head, turns, lineText, go) {
     offsets.replaceChildren(
       ...Array.from({ length: shown }, (_, row) => h("div", null, row % 4 ? "\u00a0" : hex(row * BANKS * WORD))),
     );
-    const by = [...new Set([...words.values()].map((one) => one.warp))].sort((a, b) => a - b);
+    const by = [...new Set([...words.values()].map((one) => one.warp))].sort((a, b) => a - b),
+      says = (text) => h("span", null, text),
+      key = (warp) => h("span", { style: `width:12px;height:11px;background:${striped(colour(warp), warp % 4)}` });
     legend.replaceChildren(
-      ...by
-        .slice(0, 8)
-        .flatMap((warp) => [
-          h("span", { style: `width:12px;height:11px;background:${striped(colour(warp), warp % 4)}` }),
-          h("span", null, `warp ${warp}`),
-        ]),
+      ...by.slice(0, 8).flatMap((warp) => [key(warp), says(`warp ${warp}`)]),
       h("span", { style: `width:9px;height:9px;border:1px dashed ${NEVER_WRITTEN}` }),
-      h("span", null, "not written yet"),
-      h("span", null, "· framed: this step"),
-      rows > shown ? h("span", null, `· the first ${shown * BANKS * WORD} bytes`) : "",
-      left ? h("span", null, `· ${left} warps are left out: the trace is long`) : "",
+      says("not written yet"),
+      says("· framed: this step"),
+      rows > shown ? says(`· the first ${shown * BANKS * WORD} bytes`) : "",
+      left ? says(`· ${left} warps are left out: the trace is long`) : "",
     );
     own.note.textContent = `${words.size} of ${rows * BANKS} words written, as far as warp ${mine.number} can know`;
-    picture.setAttribute(
-      "aria-label",
-      `Shared memory, 32 banks by ${rows} rows: ${own.note.textContent}. The table names the writers.`,
-    );
+    const what = `Shared memory, 32 banks by ${rows} rows: ${own.note.textContent}`;
+    picture.setAttribute("aria-label", `${what}. The table names the writers.`);
     own.read.textContent = "A row is 128 bytes, a column one of 32 banks. Point at a word: who wrote it.";
-    own.later(() => [
-      tableOf(
-        ["bytes", "bank", "written by", "at"],
-        [...words]
-          .sort((a, b) => a[0] - b[0])
-          .slice(0, 512)
-          .map(([word, one]) => [
-            hex(word * WORD),
-            word % BANKS,
-            `warp ${one.warp}, lane ${one.lane}`,
-            `line ${one.line}`,
-          ]),
-      ),
-    ]);
+    own.later(() => {
+      const written = [...words].sort((a, b) => a[0] - b[0]).slice(0, 512),
+        cells = ([word, { warp, lane, line }]) => [
+          hex(word * WORD),
+          word % BANKS,
+          `warp ${warp}, lane ${lane}`,
+          `line ${line}`,
+        ];
+      return [tableOf(["bytes", "bank", "written by", "at"], written.map(cells))];
+    });
   }
 
   // -- the cluster
@@ -296,20 +279,11 @@ export function makeSharedCards(windows, head, turns, lineText, go) {
       one = warps.find((other) => other.block === block),
       name = `block ${block}, rank ${blocks.indexOf(block)}`,
       step = () => go(block, one.number, Math.max(0, (then.get(one.key) || 1) - 1));
-    const title =
-      block === mine.block
-        ? h("b", null, `${name}: stepped here`)
-        : h(
-            "button.pl-quiet",
-            { title: "go to the step that this block had made at this moment", onclick: step },
-            `${name}: step this one`,
-          );
-    return h(
-      "figure",
-      { "aria-label": `shared memory of block ${block}: ${says}` },
-      h("figcaption", null, title, " ", h("span.pl-note", null, says)),
-      target,
-    );
+    const goes = "go to the step that this block had made at this moment",
+      here = block === mine.block,
+      title = here ? h("b", null, `${name}: stepped here`) : button(`${name}: step this one`, goes, step, "pl-quiet"),
+      caption = h("figcaption", null, title, " ", h("span.pl-note", null, says));
+    return h("figure", { "aria-label": `shared memory of block ${block}: ${says}` }, caption, target);
   }
 
   function drawCluster() {
@@ -328,10 +302,14 @@ export function makeSharedCards(windows, head, turns, lineText, go) {
       const from = hex(Math.min(...lanes.map(([, , first]) => first))),
         what = `${kind} of ${lanes.length} × ${bytes} bytes, shared memory of block ${away.join(", ")}, from ${from} on`,
         says = `block ${one.block}, warp ${one.number}, line ${line}: ${what}`;
-      return h("li", null, h("button.pl-quiet", { onclick: () => go(one.block, one.number, step) }, says));
+      return h(
+        "li",
+        null,
+        button(says, null, () => go(one.block, one.number, step), "pl-quiet"),
+      );
     };
     list.replaceChildren(...remote.slice(-REMOTES).map(items));
-    cluster.note.textContent = `${remote.length} access${remote.length === 1 ? "" : "es"} to another block up to here`;
+    cluster.note.textContent = `${plural(remote.length, "access", "accesses")} to another block up to here`;
     cluster.read.textContent =
       "Full colours: written by another block; framed: this step. Point at a word: who wrote it.";
     cluster.later(() => [h("ul.pl-remotes", null, remote.map(items))]);
@@ -345,12 +323,10 @@ export function makeSharedCards(windows, head, turns, lineText, go) {
 
   /** Rows of 128 bytes that some warps access in these blocks. */
   const rowsOf = (some, of) => {
-    const ends = some.flatMap((one) =>
-      one.accesses.flatMap(({ bytes, lanes }) =>
-        lanes.filter(([, block]) => of.includes(block)).map(([, , first]) => first + bytes),
-      ),
-    );
-    return Math.ceil(ends.reduce((most, end) => Math.max(most, end), 0) / WORD / BANKS);
+    let most = 0;
+    for (const { bytes, lanes } of some.flatMap((one) => one.accesses))
+      for (const [, block, first] of lanes) if (of.includes(block)) most = Math.max(most, first + bytes);
+    return Math.ceil(most / WORD / BANKS);
   };
 
   return {
@@ -372,10 +348,8 @@ export function makeSharedCards(windows, head, turns, lineText, go) {
       if (run !== loading) return;
       warps = read.map((warp) => readShared(warp, windows, blocks));
       mine = warps.find((one) => one.key === key);
-      rows = rowsOf(
-        warps.filter((one) => one.block === block),
-        [block],
-      );
+      const mates = warps.filter((one) => one.block === block);
+      rows = rowsOf(mates, [block]);
       clusterRows = whole ? rowsOf(warps, blocks) : 0;
       for (const one of clusterRows ? warps : []) inOrder(turns, one.key, one.accesses);
       all = warps

@@ -1,7 +1,7 @@
 // @ts-check
 // The tile map: query rows against keys, cut as the kernel cuts them, with the row and the KV tile that are selected.
 
-import { h, tableOf, s } from "./dom.js";
+import { ARROWS, h, onKeys, tableOf, s } from "./dom.js";
 import { drawing, label, plotCard, rect, stroke } from "./drawing.js";
 
 const KINDS = ["skipped", "seen in part", "whole"];
@@ -125,13 +125,9 @@ export function makeTileMap(onpick) {
       true,
     );
   });
-  holder.addEventListener("keydown", (e) => {
-    const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[e.key];
-    if (!data || !(move || e.key === "Enter")) return;
-    e.preventDefault();
-    e.stopPropagation();
-    if (move) choose(row + move[0], tile + move[1], false);
-    else onpick(row, tile);
+  onKeys(holder, ({ key }) => {
+    const by = key === "Enter" ? [0, 0] : ARROWS[key];
+    return data && by && (() => choose(row + by[0], tile + by[1], key === "Enter"));
   });
 
   return {
