@@ -89,19 +89,13 @@ function diffTable(rows, old, now, sides, wrote, numbers) {
           same ? `${same} lines the same` : "",
           declared ? `${declared} declaration${declared > 1 ? "s" : ""} changed` : "",
         ];
-      const fold = h(
-        "tr.pl-fold",
-        null,
-        h(
-          "td",
-          { colSpan: 3 * sides },
-          h(
-            "button.pl-quiet",
-            { onclick: () => fold.replaceWith(...fold.folded()) },
-            `⋯ ${says.filter(Boolean).join(", ")}`,
-          ),
+      const opens = button(
+          `⋯ ${says.filter(Boolean).join(", ")}`,
+          null,
+          () => fold.replaceWith(...fold.folded()),
+          "pl-quiet",
         ),
-      );
+        fold = h("tr.pl-fold", null, h("td", { colSpan: 3 * sides }, opens));
       let made = null;
       fold.folded = () => (made ??= hidden.flatMap(build));
       body.append(fold);
@@ -119,22 +113,16 @@ function diffTable(rows, old, now, sides, wrote, numbers) {
     if (isChange(rows[k]) && !(k && isChange(rows[k - 1]))) starts.push(made[0]);
     body.append(...made);
   }
-  const columns = h(
-    "colgroup",
-    null,
-    Array.from({ length: sides }, () => [h("col.pl-no"), h("col.pl-sign"), h("col")]),
-  );
+  const side = () => [h("col.pl-no"), h("col.pl-sign"), h("col")],
+    columns = h("colgroup", null, Array.from({ length: sides }, side));
   return { el: h(`table.pl-diff.pl-sides-${sides}`, null, columns, body), starts };
 }
 
 /** The pane of a diff with its buttons: from change to change, also by the keys n and p. `onselect(line)`
  * hears of a line of the new text that is pressed. */
 export function makeDiffPane(onselect) {
-  const body = h("div.pl-lines.pl-diff-holder", {
-    tabIndex: 0,
-    role: "region",
-    "aria-label": "difference from the other version",
-  });
+  const region = { tabIndex: 0, role: "region", "aria-label": "difference from the other version" },
+    body = h("div.pl-lines.pl-diff-holder", region);
   const el = h("section.pl-pane.pl-difference", { hidden: true }, body);
   const place = h("span.pl-note.pl-diff-place", { "aria-live": "polite" });
   const back = button("↑", "the change before (p)", () => go(at - 1), "pl-button", "previous change"),
@@ -181,10 +169,11 @@ export function makeDiffPane(onselect) {
     go(line) {
       current = line;
       for (const old of body.querySelectorAll(".pl-current")) old.classList.remove("pl-current");
-      const found = lines()[line - 1];
+      const found = lines()[line - 1],
+        folds = [...body.querySelectorAll(".pl-fold")];
       if (!found.isConnected)
-        [...body.querySelectorAll(".pl-fold")]
-          .find((f) => f.folded().includes(found))
+        folds
+          .find((fold) => fold.folded().includes(found))
           .querySelector("button")
           .click();
       found.classList.add("pl-current");

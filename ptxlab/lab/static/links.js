@@ -15,10 +15,8 @@ export function makeLinks({ data, code, fresh }, { ptx, python, sass }, plots, a
   let selected = null; // [where from, line or point], of what a reader has chosen
   let here = null; // where "Debug here" opens the debugger
   const picked = h("p.pl-picked-line", { "aria-live": "polite" });
-  const debug = asks("Debug here", "step through the kernel from here: registers, memory, 32 lanes", () => ({
-    kind: "debug",
-    ...here,
-  }));
+  const steps = "step through the kernel from here: registers, memory, 32 lanes",
+    debug = asks("Debug here", steps, () => ({ kind: "debug", ...here }));
   debug.hidden = true;
   const written = () => code()?.links || [],
     machine = () => fresh("sass")?.links || [],
@@ -56,14 +54,11 @@ export function makeLinks({ data, code, fresh }, { ptx, python, sass }, plots, a
     if (!stores.length || !map) return;
     const at = column * map.size,
       covered = stores.reduce((n, [, , bytes]) => n + bytes, 0);
-    const exact =
-      covered === map.dim * map.size ? stores.filter(([, offset, bytes]) => offset <= at && at < offset + bytes) : [];
+    const whole = covered === map.dim * map.size,
+      exact = stores.filter(([, offset, bytes]) => whole && offset <= at && at < offset + bytes),
+      lines = (exact.length ? exact : stores).map(([line]) => line);
     selected = null;
-    show(
-      (exact.length ? exact : stores).map(([line]) => line),
-      "plot",
-      `stores ${exact.length ? `column ${column}` : "the output"}`,
-    );
+    show(lines, "plot", `stores ${exact.length ? `column ${column}` : "the output"}`);
     plots().tiles.mark(row, null);
   }
 

@@ -7,9 +7,8 @@ import { h } from "./dom.js";
  * @param {Answers} answers */
 export function makeProblem({ data }, { ptx, python }, showCode, asks) {
   const el = h("div.pl-problem", { role: "alert", hidden: true });
-  const debug = asks("Debug here", "step through the kernel up to the instruction that stopped it", () => ({
-    kind: "debug",
-  }));
+  const steps = "step through the kernel up to the instruction that stopped it",
+    debug = asks("Debug here", steps, () => ({ kind: "debug" }));
 
   function paint() {
     const p = data("problem");

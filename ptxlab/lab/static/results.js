@@ -66,12 +66,8 @@ export function makeResults({ data, fresh }, links, chooseRow, findings, problem
     empty.textContent = data("problem")
       ? "There are no results: the message above says why. A change of the parameters, or of the PTX by Edit, runs the kernel again."
       : WAITS[waits] || "No results yet.";
-    if (open === "counters")
-      counters.show(
-        run?.counters,
-        run && (run.note || "A GPU counts nothing here: choose the device cpu."),
-        fresh("measures"),
-      );
+    const why = run && (run.note || "A GPU counts nothing here: choose the device cpu.");
+    if (open === "counters") counters.show(run?.counters, why, fresh("measures"));
     if (open === "roofline") {
       roofline.show(run?.roofline);
       occupancy.show(data("assembly"));
@@ -130,12 +126,7 @@ export function makeResults({ data, fresh }, links, chooseRow, findings, problem
   }
 
   const els = Object.values(pages).flat(),
-    el = h(
-      "section.pl-seen",
-      { "aria-label": "results" },
-      h("div.pl-tools.pl-results", null, tabs),
-      problem,
-      h("div.pl-pages", null, ...els),
-    );
+    bar = h("div.pl-tools.pl-results", null, tabs),
+    el = h("section.pl-seen", { "aria-label": "results" }, bar, problem, h("div.pl-pages", null, els));
   return { el, tabs, els, state, tiles, paint, paintRun, paintState, recolour, showKind, tell };
 }

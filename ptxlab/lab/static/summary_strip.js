@@ -13,19 +13,15 @@ export function makeStrip(onopen) {
   const figure = ({ key, label, now, before, verdict, note, says, mood, page }, dim, work) => {
     const scaled = before && work !== 1 && page === "counters", // a count of another problem: what it was says little
       judged = verdict && h(`span.pl-verdict.pl-${verdict}`, null, ` ${verdict}`);
+    const css = [mood && `pl-${mood}`, before && "pl-moved", page && "pl-leads", dim && "pl-stale"].filter(Boolean),
+      beside = scaled ? judged : before && h("span.pl-was", null, ` was ${before}`),
+      word = scaled ? "" : verdict,
+      below = h(word ? `small.pl-${word}` : "small", null, note || " ", word && ` ${word}`);
     return h(
-      ["div.pl-figure", mood && `pl-${mood}`, before && "pl-moved", page && "pl-leads", dim && "pl-stale"]
-        .filter(Boolean)
-        .join("."),
+      ["div.pl-figure", ...css].join("."),
       { title: says, onclick: page ? () => onopen(page, key) : null },
       h("dt", null, page ? h("button.pl-quiet.pl-why", null, label) : label),
-      h(
-        "dd",
-        null,
-        now ?? "–",
-        scaled ? judged : before ? h("span.pl-was", null, ` was ${before}`) : null,
-        h(verdict && !scaled ? `small.pl-${verdict}` : "small", null, note || " ", !scaled && verdict && ` ${verdict}`),
-      ),
+      h("dd", null, now ?? "–", beside, below),
     );
   };
   return (list, working, work) =>

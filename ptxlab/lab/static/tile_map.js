@@ -153,19 +153,12 @@ export function makeTileMap(onpick) {
       const size = data.tile_kv > 1 ? `${data.tile_q} × ${data.tile_kv}` : `${data.tile_q} × 1 key`;
       out.note.textContent = masked || data.causal ? `${visited}/${all.length} run` : size;
       out.note.title = `${visited} of ${all.length} tiles of ${kinds.rows} × ${kinds.keys} are visited`;
-      holder.setAttribute(
-        "aria-label",
-        `Map of ${data.rows} ${data.row_name}s by ${data.keys} keys in tiles of ${size}. Arrow keys move, Enter chooses.`,
-      );
-      const counted = (k, kind) => kinds.lines.filter((line) => line[k] === kind).length;
+      const what = `${data.rows} ${data.row_name}s by ${data.keys} keys in tiles of ${size}`;
+      holder.setAttribute("aria-label", `Map of ${what}. Arrow keys move, Enter chooses.`);
+      const counted = (k, kind) => kinds.lines.filter((line) => line[k] === kind).length,
+        cells = (_, k) => [keysOf(k, kinds.keys), ...["0", "1", "2"].map((kind) => counted(k, kind))];
       out.later(() => [
-        tableOf(
-          ["keys", ...KINDS],
-          Array.from({ length: Math.min(256, kinds.lines[0].length) }, (_, k) => [
-            keysOf(k, kinds.keys),
-            ...["0", "1", "2"].map((kind) => counted(k, kind)),
-          ]),
-        ),
+        tableOf(["keys", ...KINDS], Array.from({ length: Math.min(256, kinds.lines[0].length) }, cells)),
       ]);
       say();
       draw();
