@@ -111,10 +111,8 @@ function render({ model, el }) {
     blocks = select("block", recorded, () => listWarps());
   const warps = select("warp", [], () => load(`${blocks.value}:${warps.value}`));
   const seen = (key) => ["barrier", "write"].includes(key) || Object.values(info.events).some((of) => of[key].length);
-  const scrubber = makeScrubber(
-    (step) => seek(step),
-    EVENTS.filter(([key]) => seen(key)),
-  );
+  const known = EVENTS.filter(([key]) => seen(key)),
+    scrubber = makeScrubber((step) => seek(step), known);
   const ptx = makePane("PTX", () => {});
   // not in a notebook's copy, which is kept small
   if (typeof addFinder === "function") addFinder(ptx.el.querySelector("header"), ptx.el, () => ptx);
@@ -136,74 +134,44 @@ function render({ model, el }) {
   const kinds = KINDS.filter(([key]) => key !== "source" || written.size),
     kind = select("what to go to", kinds, null);
   kind.value = info.findings.length ? "finding" : "breakpoint";
+  const title =
+    "breakpoints hold where this does; without one, each step that makes it true. Of any lane, or of the one named";
   const when = h("input.pl-when", {
     "aria-label": "condition of breakpoints",
-    title:
-      "breakpoints hold where this does; without one, each step that makes it true. Of any lane, or of the one named",
+    title,
     placeholder: "lane 3: %f5 is nan",
     spellcheck: false,
     onchange: () => ((kind.value = "breakpoint"), go(1)),
   });
-  const main = h(
-    "div.pl-panes",
-    null,
-    ptx.el,
-    table.el,
-    h("div.pl-side.pl-step-cards", null, access.el, exchange.el),
-    h("div.pl-side.pl-state-cards", null, shared.els, arrays?.el, timeline?.el),
-  );
+  const step = h("div.pl-side.pl-step-cards", null, access.el, exchange.el),
+    state = h("div.pl-side.pl-state-cards", null, shared.els, arrays?.el, timeline?.el),
+    main = h("div.pl-panes", null, ptx.el, table.el, step, state);
   ptx.body.before(sourceLine);
-  const cards = choice(
-    "cards",
-    [
-      ["registers", "Registers"],
-      ["step", "This step"],
-      ["state", "Shared"],
-    ],
-    "step",
-    (key) => (main.dataset.card = key),
-  );
+  const tabs = Object.entries({ registers: "Registers", step: "This step", state: "Shared" }),
+    cards = choice("cards", tabs, "step", (key) => (main.dataset.card = key));
   main.dataset.card = "step";
-  const problem = h(
-    "div.pl-problem",
-    { role: "alert", hidden: !info.note || info.findings.length > 0 },
-    h("b", null, "The kernel was stopped; this is what it did before"),
-    h("pre", null, info.note),
-  );
+  const stopped = !!info.note && !info.findings.length, // with nothing that is known of it
+    why = h("b", null, "The kernel was stopped; this is what it did before"),
+    problem = h("div.pl-problem", { role: "alert", hidden: !stopped }, why, h("pre", null, info.note));
+  const { arch, grid, block: size } = trace.head,
+    cut = !info.copy && info.capped ? " · the trace was cut at its limit" : "",
+    entry = h("code.pl-entry", null, `${arch} · grid ${grid.join("×")} · block ${size.join("×")}${cut}`);
+  const tools = [
+    [blocks, warps],
+    acts("|◀", "first step (Home)", () => seek(0)),
+    acts("◀ Back", "one step back (←)", () => seek(at - 1)),
+    acts("Step ▶", "one step forward (→)", () => seek(at + 1)),
+    acts("▶|", "last step (End)", () => seek(Infinity)),
+    h("span.pl-note", null, "to the next"),
+    acts("◀◀", "back to the one before (Shift+←)", () => go(-1)),
+    acts("▶▶", "on to the next (Shift+→)", () => go(1)),
+    [kind, choose, when, h("span.pl-spring"), cards],
+  ];
   root.append(
-    h(
-      "header.pl-head",
-      { role: "group" },
-      h("h3", null, info.kernel),
-      h(
-        "code.pl-entry",
-        null,
-        `${trace.head.arch} · grid ${trace.head.grid.join("×")} · block ${trace.head.block.join("×")}${!info.copy && info.capped ? " · the trace was cut at its limit" : ""}`,
-      ),
-      h("span.pl-spring"),
-      status,
-    ),
+    h("header.pl-head", { role: "group" }, h("h3", null, info.kernel), entry, h("span.pl-spring"), status),
     h("p.pl-kept", { hidden: !info.copy }, info.copy || ""),
-    problem,
-    info.note && !info.findings.length ? null : findings.el,
-    h(
-      "div.pl-tools.pl-run",
-      null,
-      blocks,
-      warps,
-      acts("|◀", "first step (Home)", () => seek(0)),
-      acts("◀ Back", "one step back (←)", () => seek(at - 1)),
-      acts("Step ▶", "one step forward (→)", () => seek(at + 1)),
-      acts("▶|", "last step (End)", () => seek(Infinity)),
-      h("span.pl-note", null, "to the next"),
-      acts("◀◀", "back to the one before (Shift+←)", () => go(-1)),
-      acts("▶▶", "on to the next (Shift+→)", () => go(1)),
-      kind,
-      choose,
-      when,
-      h("span.pl-spring"),
-      cards,
-    ),
+    stopped ? problem : findings.el,
+    h("div.pl-tools.pl-run", null, tools),
     scrubber.el,
     main,
   );
@@ -250,23 +218,18 @@ function render({ model, el }) {
       text = plain[now.line - 1] || "";
     const [begin, total] = kept(),
       last = warp.steps.length - 1;
-    const edge =
-      at === 0 && begin
-        ? "the first that is kept: "
-        : at === last && begin + last + 1 < total
-          ? "the last that is kept: "
-          : "";
+    let edge = at === 0 && begin ? "the first that is kept: " : "";
+    if (at === last && begin + last + 1 < total) edge = "the last that is kept: ";
     const place = `step ${begin + at + 1} of ${total}, line ${now.line}`;
     scrubber.at(at, `${place}, ${now.opcode}`);
     timeline?.at(warp.key, begin + at);
     const active = executing(now, at);
     const accused = accesses().filter(([party]) => keyOf(party) === warp.key && party.step === begin + at);
     table.show(warp, at, text, active, new Map(accused.map(([party, sign]) => [party.lane, sign])));
-    access.show(
-      now,
-      now.action === "WARPGROUP_PRODUCT" ? descriptorsOf(text, wide) : timeline?.started(warp.key, begin + at) || [],
-    );
-    status.textContent = `${says || edge}${place}: ${now.opcode}${access.degree() > 1 ? ` · ⚠ ${access.degree()}-way bank conflict, explained below` : ""}`;
+    const multiplies = now.action === "WARPGROUP_PRODUCT";
+    access.show(now, multiplies ? descriptorsOf(text, wide) : timeline?.started(warp.key, begin + at) || []);
+    const conflict = access.degree() > 1 ? ` · ⚠ ${access.degree()}-way bank conflict, explained below` : "";
+    status.textContent = `${says || edge}${place}: ${now.opcode}${conflict}`;
     exchange.show(warp, at, active);
     shared.show(warp, at);
     arrays?.show(at);
@@ -282,16 +245,9 @@ function render({ model, el }) {
   function showSource(line) {
     const row = written.get(line);
     if (!row) return sourceLine.replaceChildren();
-    const code = h("code");
-    code.innerHTML = sourceOf(line); // highlighted, and escaped, by Python
-    sourceLine.replaceChildren(
-      h(
-        "span.pl-note",
-        null,
-        `${info.source.language} · ${fileOf(info.source.files, row)}:${info.source.numbers[row - 1]}`,
-      ),
-      code,
-    );
+    const code = h("code", { innerHTML: sourceOf(line) }), // highlighted, and escaped, by Python
+      where = `${info.source.language} · ${fileOf(info.source.files, row)}:${info.source.numbers[row - 1]}`;
+    sourceLine.replaceChildren(h("span.pl-note", null, where), code);
   }
 
   /** The steps, by number, of which something holds. */
@@ -364,21 +320,16 @@ function render({ model, el }) {
   }
 
   function marks() {
-    const known = info.events[warp.key];
-    scrubber.show(
-      { ...known, write: picked < 0 ? [] : warp.writesOf(picked) },
-      warp.steps.length,
-      names[picked],
-      kept()[0],
-      accesses()
-        .filter(([party]) => party.step !== null && party.step >= kept()[0])
-        .map(([party, sign]) => [
-          Math.min(party.step - kept()[0], warp.steps.length - 1),
-          sign,
-          `${sign} block ${party.block}, warp ${party.warp}, step ${party.step + 1}`,
-          () => show(party),
-        ]),
-    );
+    const steps = { ...info.events[warp.key], write: picked < 0 ? [] : warp.writesOf(picked) },
+      [begin] = kept(),
+      count = warp.steps.length;
+    const signs = accesses()
+      .filter(([{ step }]) => step !== null && step >= begin)
+      .map(([party, sign]) => {
+        const title = `${sign} block ${party.block}, warp ${party.warp}, step ${party.step + 1}`;
+        return [Math.min(party.step - begin, count - 1), sign, title, () => show(party)];
+      });
+    scrubber.show(steps, count, names[picked], begin, signs);
   }
 
   const keyOf = (party) => `${party.block}:${party.warp}`;

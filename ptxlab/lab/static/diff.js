@@ -44,8 +44,7 @@ function diffTable(rows, old, now, sides, wrote, numbers) {
         near[n] = !".*".includes(rows[n][0][0]) || n === k;
   });
   const cell = (sign, text, no, ranges, own) => {
-    const source = h("td.pl-src");
-    source.innerHTML = text ?? "";
+    const source = h("td.pl-src", { innerHTML: text ?? "" });
     if (ranges && ranges.length) markRanges(source, ranges);
     source.innerHTML = laid(source.innerHTML);
     return [
@@ -105,8 +104,7 @@ function diffTable(rows, old, now, sides, wrote, numbers) {
     const made = build(rows[k]),
       from = isChange(rows[k]) ? wrote(rows[k][1], rows[k][2]) : null;
     if (from && from.place !== writer) {
-      const source = h("code");
-      source.innerHTML = from.html;
+      const source = h("code", { innerHTML: from.html });
       body.append(h("tr.pl-wrote", null, h("td", { colSpan: 3 * sides }, h("span", null, from.place), source)));
     }
     writer = from?.place;

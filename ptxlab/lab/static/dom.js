@@ -155,14 +155,8 @@ export function card(title, picture) {
     picture.hidden = !table.hidden;
     toggle.setAttribute("aria-pressed", String(!table.hidden));
   };
-  const el = h(
-    "section.pl-card",
-    { "aria-label": title },
-    h("header", null, h("h4", null, title), note, h("span.pl-spring"), toggle),
-    picture,
-    table,
-    read,
-  );
+  const head = h("header", null, h("h4", null, title), note, h("span.pl-spring"), toggle),
+    el = h("section.pl-card", { "aria-label": title }, head, picture, table, read);
   /** The table is made when it is first looked at: `make` gives its parts. */
   const later = (make) => {
     table.fill = () => {

@@ -24,8 +24,7 @@ export function makeFindings(go, opened, sourceOf, debug = null) {
 
   /** One access: its number and place, which lead to it, and what the thread did. */
   function access(party, n) {
-    const source = h("code");
-    source.innerHTML = sourceOf(party.line); // highlighted, and escaped, by Python
+    const source = h("code", { innerHTML: sourceOf(party.line) }); // highlighted, and escaped, by Python
     return h(
       "li",
       null,

@@ -39,12 +39,8 @@ export function makeRegisterTable(registers, names, onpick) {
     drawn = [];
     again();
   });
-  const el = h(
-    "section.pl-pane",
-    { "aria-label": "Registers" },
-    h("header", null, h("h4", null, "Registers"), note, h("span.pl-spring"), modes, views),
-    body,
-  );
+  const head = h("header", null, h("h4", null, "Registers"), note, h("span.pl-spring"), modes, views),
+    el = h("section.pl-pane", { "aria-label": "Registers" }, head, body);
   const lanes = Array.from({ length: 32 }, (_, lane) => h("th", { scope: "row" }, String(lane)));
   const number = new Map(names.map((name, k) => [name, k]));
 
@@ -78,12 +74,10 @@ export function makeRegisterTable(registers, names, onpick) {
     doing = active;
     lanes.forEach((th, lane) => {
       const on = (mask >>> lane) & 1,
-        holds = (doing >>> lane) & 1;
-      th.textContent = `${signs.get(lane) || ""}${holds ? "●" : on ? "◐" : "○"} ${lane}`;
-      th.setAttribute(
-        "aria-label",
-        `lane ${lane}, ${holds ? "active" : on ? "here, but its guard is false" : "not active"}`,
-      );
+        [sign, says] =
+          (doing >>> lane) & 1 ? ["●", "active"] : on ? ["◐", "here, but its guard is false"] : ["○", "not active"];
+      th.textContent = `${signs.get(lane) || ""}${sign} ${lane}`;
+      th.setAttribute("aria-label", `lane ${lane}, ${says}`);
       rows[lane].classList.toggle("pl-off", !on);
       rows[lane].classList.toggle("pl-accused", signs.has(lane));
     });

@@ -137,35 +137,28 @@ function knownWords(warps, mine, at) {
   return words;
 }
 
-/** How many steps each warp ("block:warp") had made when `key` made its step number `step`, from the trace's turns. */
-function stepsThen(turns, key, step) {
-  const made = new Map();
-  for (const [block, warp, count] of turns) {
-    const one = `${block}:${warp}`,
-      before = made.get(one) || 0;
-    if (one === key && before + count > step) {
-      made.set(one, step + 1);
-      break;
-    }
-    made.set(one, before + count);
-  }
-  return made;
-}
-
-/** Gives each access of a warp its `place` among the steps of all warps. */
-function inOrder(turns, key, accesses) {
-  let place = 0,
-    first = 0,
-    next = 0; // steps of all warps, and of this one, before a turn
+/** The turns of a warp, from those of the trace: {first, place, count}, steps of its own and of all warps before it. */
+function turnsOf(turns, key) {
+  const own = [];
+  let first = 0,
+    place = 0;
   for (const [block, warp, count] of turns) {
     if (`${block}:${warp}` === key) {
-      for (; next < accesses.length && accesses[next].step < first + count; next++)
-        accesses[next].place = place + accesses[next].step - first;
+      own.push({ first, place, count });
       first += count;
     }
     place += count;
   }
+  return own;
 }
+
+/** The place of a warp's step among those of all warps, and how many steps it had made when that many were made. */
+const placeOfStep = (own, step) => {
+  const turn = own.findLast(({ first }) => first <= step);
+  return turn ? turn.place + step - turn.first : 0;
+};
+const stepsBy = (own, made) =>
+  own.reduce((sum, { place, count }) => sum + Math.max(0, Math.min(count, made - place)), 0);
 
 /** The cards of the block that is stepped and of its cluster. `lineText(line)` is the PTX of a line; `go(block, warp, step)`
  * goes to a step of any warp. The one of the cluster is hidden where a trace does not hold two of its blocks. */
@@ -267,8 +260,8 @@ export function makeSharedCards(windows, head, turns, lineText, go) {
 
   // -- the cluster
 
-  /** The picture of a block of the cluster; `then`: the steps that each warp had made. */
-  function figure(block, known, then) {
+  /** The picture of a block of the cluster; `made`: the steps that all warps had made. */
+  function figure(block, known, made) {
     const target = h("canvas");
     drawWords(target, CLUSTER, clusterRows, known, touched(block), getComputedStyle(cluster.el).color, (by) =>
       by.block === block ? 0.45 : 1,
@@ -278,7 +271,7 @@ export function makeSharedCards(windows, head, turns, lineText, go) {
       says = `${known.size} words written${from ? `, ${from} of them by other blocks` : ""}`,
       one = warps.find((other) => other.block === block),
       name = `block ${block}, rank ${blocks.indexOf(block)}`,
-      step = () => go(block, one.number, Math.max(0, (then.get(one.key) || 1) - 1));
+      step = () => go(block, one.number, Math.max(0, stepsBy(one.turns, made) - 1));
     const goes = "go to the step that this block had made at this moment",
       here = block === mine.block,
       title = here ? h("b", null, `${name}: stepped here`) : button(`${name}: step this one`, goes, step, "pl-quiet"),
@@ -287,17 +280,17 @@ export function makeSharedCards(windows, head, turns, lineText, go) {
   }
 
   function drawCluster() {
-    const then = stepsThen(turns, mine.key, now),
+    const made = placeOfStep(mine.turns, now) + 1,
       maps = new Map(blocks.map((block) => [block, new Map()])),
       remote = [];
     for (const [one, access] of all) {
-      if (access.step >= (then.get(one.key) || 0)) continue;
+      if (access.place >= made) break;
       putStore(maps, one, access, true);
       const away = [...new Set(access.lanes.map(([, block]) => block).filter((block) => block !== one.block))];
       if (away.length) remote.push([one, access, away]);
     }
     const recorded = blocks.filter((block) => warps.some((one) => one.block === block));
-    figures.replaceChildren(...recorded.map((block) => figure(block, maps.get(block), then)));
+    figures.replaceChildren(...recorded.map((block) => figure(block, maps.get(block), made)));
     const items = ([one, { kind, bytes, lanes, line, step }, away]) => {
       const from = hex(Math.min(...lanes.map(([, , first]) => first))),
         what = `${kind} of ${lanes.length} × ${bytes} bytes, shared memory of block ${away.join(", ")}, from ${from} on`,
@@ -351,7 +344,10 @@ export function makeSharedCards(windows, head, turns, lineText, go) {
       const mates = warps.filter((one) => one.block === block);
       rows = rowsOf(mates, [block]);
       clusterRows = whole ? rowsOf(warps, blocks) : 0;
-      for (const one of clusterRows ? warps : []) inOrder(turns, one.key, one.accesses);
+      for (const one of warps) {
+        one.turns = turnsOf(turns, one.key);
+        for (const access of clusterRows ? one.accesses : []) access.place = placeOfStep(one.turns, access.step);
+      }
       all = warps
         .flatMap((one) => one.accesses.map((access) => [one, access]))
         .sort(([, a], [, b]) => a.place - b.place);
