@@ -16,6 +16,7 @@ from ptxlab.errors import CompileError, PtxlabError, PtxWarning, UnavailableErro
 from ptxlab.lab import cuda_words, language
 from ptxlab.lab.cuda_magic import OPTIONS
 from ptxlab.lab.magics import STUBS
+from ptxlab.text.lint import lint
 
 TARGET = "ptxlab.cells"
 
@@ -57,7 +58,6 @@ def compiled(text: str, magic: str, arch: str = "") -> list[PtxlabError]:
     """What NVRTC says against CUDA C++ under the options of its `%%cuda` line, or else the warnings about its PTX;
     nothing where there is no NVRTC."""
     from ptxlab.frontends import cuda
-    from ptxlab.text.lint import lint
 
     try:
         options, rest = OPTIONS.parse_known_args(shlex.split(magic)[1:])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ptxlab.emulate.runtime.counters import PIPES
 from ptxlab.lab import protocol
 
 MOST = 12
@@ -35,8 +36,6 @@ def show(counts: Any, run: Any = None) -> protocol.Counters | None:
     wavefronts, line of the source]."""
     if counts is None:
         return None
-    from ptxlab.emulate.runtime.counters import PIPES
-
     opcodes: list[Any] = sorted(([name, *pair] for name, pair in counts.opcodes.items()), key=lambda row: -row[1])
     pipes: list[Any] = sorted(([name, n, PIPES[name]] for name, n in counts.pipes.items()), key=lambda row: -row[1])
     return {

@@ -33,7 +33,7 @@ from ptxlab.lab.noticed import block_number
 from ptxlab.lab.static_copies import Copied
 from ptxlab.lab.trace_events import Shown
 from ptxlab.launch.options import check_names
-from ptxlab.launch.run import ALL_CHECKS, CHECKS
+from ptxlab.launch.run import ALL_CHECKS, CHECKS, launch
 from ptxlab.options import complete, is_whole, meant, unexpected
 from ptxlab.text import Module
 
@@ -163,8 +163,6 @@ def _found(what: Any, grid: Any, block: Any, args: tuple[Any, ...], trace: Trace
         block = getattr(what, "block", None) if block is None else block  # a Triton kernel knows its own
         if block is None:
             raise LaunchError("block: the number of threads is missing; write pl.debug(kernel, grid, block, ...)")
-        from ptxlab.launch.run import launch
-
         known = inspect.signature(launch).parameters
         if unknown := {name: value for name, value in options.items() if name not in known}:
             raise unexpected(debug, unknown, also=launch)

@@ -13,13 +13,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ptxlab import gpu, targets
 from ptxlab.errors import AssemblyError, PtxError, PtxlabError, UnavailableError
 from ptxlab.lab import dataflow, edited_kernel, highlight, hover, measures, protocol, run_pane, sass_pane
 from ptxlab.lab.alignment import Row, compare, declares
+from ptxlab.lab.kernel_subject import Text, target_of
 from ptxlab.lab.requests import Request
 from ptxlab.lab.subject import TITLES, Ran
 from ptxlab.lab.variant_controls import said
 from ptxlab.names import source_name
+from ptxlab.text.validate import validate
 
 
 @dataclass
@@ -221,8 +224,6 @@ def _row(row: Row, mark: str = "") -> list[Any]:
 def assemble(version: Version, request: Request) -> dict[str, Any]:
     """{state: "ok", arch, registers, spill_bytes, shared_bytes, seconds, occupancy}, {state: "missing", note} where
     NVIDIA's wheels are not installed, or {state: "error", note, error} where the assembler refuses the text."""
-    from ptxlab import gpu
-
     values = request.given
     try:
         made = gpu.assemble(version.built, _other_arch(version, values))
@@ -249,16 +250,11 @@ def assemble(version: Version, request: Request) -> dict[str, Any]:
 
 def _mistake(version: Version) -> PtxError | None:
     """The first mistake in a student's text that the instruction table knows of: it says more than the assembler."""
-    from ptxlab.lab.kernel_subject import Text
-    from ptxlab.text.validate import validate
-
     return next(iter(validate(version.built.module)), None) if isinstance(version.built, Text) else None
 
 
 def _other_arch(version: Version, values: dict[str, Any]) -> str | None:
     """The target to assemble for, where it is not the text's own."""
-    from ptxlab.lab.kernel_subject import target_of
-
     arch = values.get("arch")
     return arch if arch and arch != target_of(version.built.ptx) else None
 
@@ -266,9 +262,6 @@ def _other_arch(version: Version, values: dict[str, Any]) -> str | None:
 def _target(version: Version, request: Request, assembled: str) -> str:
     """The target whose limits count: the one that was asked for, even if it is too old for the assembler, which then
     takes a later one."""
-    from ptxlab import targets
-    from ptxlab.lab.kernel_subject import target_of
-
     asked = request.given.get("arch") or target_of(version.built.ptx)
     return asked if asked in targets.TARGETS else assembled
 
@@ -276,8 +269,6 @@ def _target(version: Version, request: Request, assembled: str) -> str:
 def occupancy(arch: str, registers: int, shared: int, block: tuple[int, int, int]) -> protocol.Occupancy | None:
     """How much of a multiprocessor this kernel can keep busy, and what keeps it from more. None for a target whose
     limits are not known here."""
-    from ptxlab import targets
-
     if arch not in targets.TARGETS:
         return None
     threads = block[0] * block[1] * block[2]

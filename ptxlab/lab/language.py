@@ -8,12 +8,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ptxlab import isa
+from ptxlab import gpu, isa
 from ptxlab.errors import AssemblyError, PtxError, PtxlabError, PtxWarning, UnavailableError
 from ptxlab.garbage_collection import uncollected
 from ptxlab.isa.actions import BRANCHES
 from ptxlab.isa.entries import Op
 from ptxlab.lab import descriptors, hover
+from ptxlab.lab.cell import assembly_line
+from ptxlab.text import parse
+from ptxlab.text.lint import lint
+from ptxlab.text.validate import validate
 
 MOST = 200
 """Suggestions that are offered at once."""
@@ -183,10 +187,6 @@ def marks(errors: list[PtxlabError]) -> list[dict[str, Any]]:
 @uncollected
 def read(text: str) -> tuple[list[PtxlabError], Any]:
     """(what the parser and the instruction table object to, or else the warnings; the module or None)."""
-    from ptxlab.text import parse
-    from ptxlab.text.lint import lint
-    from ptxlab.text.validate import validate
-
     try:
         module = parse(text)
     except PtxError as error:
@@ -196,9 +196,6 @@ def read(text: str) -> tuple[list[PtxlabError], Any]:
 
 def assembled(module: Any, arch: str | None = None) -> tuple[list[PtxlabError], str]:
     """(what NVIDIA's assembler objects to, one line with what it made of the module or why it is not there)."""
-    from ptxlab import gpu
-    from ptxlab.lab.cell import assembly_line
-
     try:
         return [], assembly_line(gpu.assemble(module, arch))
     except UnavailableError as missing:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from numbers import Integral
 from typing import Any
 
+from ptxlab import gpu
 from ptxlab.lab import controls, library_subjects, parameter_adjustment
 from ptxlab.lab.controls import OutOfRange
 from ptxlab.lab.parameter_adjustment import Moved
@@ -29,7 +30,7 @@ class Panel:
         self._chosen: dict[str, Any] = {}  # what somebody chose, also for kernels that do not have it
         self._moves: list[Moved] = []
         self._row_is: str | None = None  # what a row of the result is
-        self._devices = _devices()
+        self._devices = [d for d in DEVICES if d != "gpu" or gpu.available()]
         self.offer(subject)
 
     @property
@@ -159,9 +160,3 @@ def _group(name: str, building: Collection[str]) -> str:
     if name in {p.name for p in (*BUILDING, *PROBLEM)}:
         return "Variant"
     return "Run" if name == "checks" else "Kernel" if name in building else "Problem"
-
-
-def _devices() -> list[str]:
-    from ptxlab import gpu
-
-    return [d for d in DEVICES if d != "gpu" or gpu.available()]

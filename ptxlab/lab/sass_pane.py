@@ -11,6 +11,8 @@ import html
 import re
 from typing import Any
 
+from ptxlab import gpu
+from ptxlab.errors import UnavailableError
 from ptxlab.lab.word_table import words
 from ptxlab.names import source_name
 
@@ -27,9 +29,6 @@ OPCODES = {name: word.says for name, word in words("machine").items()}
 def pane(built: Any, arch: str | None, entry: str) -> dict[str, Any]:
     """{state: "ok", arch, lines, links, docs, instructions}, {state: "missing", note} where the disassembler or the
     assembler is not installed. `lines` are HTML, `links` pairs [PTX line, row], both from 1. Raises `AssemblyError`."""
-    from ptxlab import gpu
-    from ptxlab.errors import UnavailableError
-
     try:
         code = gpu.sass(built, arch)
     except UnavailableError as missing:

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ptxlab import reference
+from ptxlab import gpu, reference
 from ptxlab.errors import LaunchError, TargetError
 from ptxlab.kernels import DTYPES, Parameter
 from ptxlab.launch.buffers import DEVICES as DEVICES
@@ -211,8 +211,6 @@ def place(b: int, h: int, shape: tuple[int, ...]) -> str:
 def machines(device: str) -> tuple[str, ...]:
     """Where to run for a choice of device, what is shown first: with a GPU the emulator runs as well, which counts
     and gives the second opinion."""
-    from ptxlab import gpu
-
     if device == "auto":
         return ("gpu", "cpu") if gpu.available() else (cpu_engine(),)
     return ("gpu", cpu_engine()) if device == "gpu" else (device,)
@@ -242,8 +240,6 @@ def ways(outputs: Mapping[str, Any], exact: Any, plain: Any, plain_name: str) ->
 
 def absent(label: str) -> str:
     """Why a machine has no column."""
-    from ptxlab import gpu
-
     if label != "GPU":
         return "not asked"
     return "not asked: choose the device auto or gpu" if gpu.available() else "there is no NVIDIA GPU here"

@@ -21,6 +21,7 @@ from ptxlab.isa import Action, action_of
 from ptxlab.lab import descriptors, display, highlight, hover, noticed, protocol
 from ptxlab.lab.lane_exchange import exchanges, maxima
 from ptxlab.lab.timeline import PRODUCTS, timeline
+from ptxlab.text import parse
 
 BARRIERS = (Action.BARRIER, Action.WARP_BARRIER, Action.CLUSTER_BARRIER)
 ENDS = (Action.RETURN, Action.EXIT)
@@ -150,8 +151,6 @@ def page_info(shown: Shown, part: Recording | None = None) -> dict[str, Any]:
 def _words(text: str) -> dict[str, Any]:
     """{docs, words, registers, roles, fields} of a trace's PTX for the mouse, as `hover` and `descriptors` have them;
     nothing where it cannot be read."""
-    from ptxlab.text import parse
-
     try:
         module = parse(text)
     except PtxError:
