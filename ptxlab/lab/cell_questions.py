@@ -13,9 +13,10 @@ from typing import Any
 from IPython.core.error import UsageError
 
 from ptxlab.errors import CompileError, PtxlabError, PtxWarning, UnavailableError
-from ptxlab.lab import cuda_words, language
+from ptxlab.lab import language
 from ptxlab.lab.cuda_magic import OPTIONS
 from ptxlab.lab.magics import STUBS
+from ptxlab.lab.word_table import explain_cuda
 from ptxlab.text.lint import lint
 
 TARGET = "ptxlab.cells"
@@ -51,7 +52,7 @@ def explained(word: str) -> dict[str, Any] | None:
     """What a word of a `%%cuda` cell means: CUDA C++, or PTX in `asm`: a whole opcode, a special register."""
     ptx = word.replace("%%", "%")
     found = language.explain(ptx) if "." in ptx else None
-    return found if found is not None and found["word"] == ptx else cuda_words.explain(word)
+    return found if found is not None and found["word"] == ptx else explain_cuda(word)
 
 
 def compiled(text: str, magic: str, arch: str = "") -> list[PtxlabError]:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -29,3 +30,23 @@ def words(*kinds: str) -> dict[str, Word]:
             name, syntax, ptx, says = line.split("\t")
             found[name] = Word(says, syntax, ptx, kind)
     return found
+
+
+CUDA = words("declaration", "variable", "type", "function")
+"""Those of CUDA C++, by name, without the namespace that they are in: for `%%cuda` cells as they are typed."""
+
+
+def explain_cuda(word: str) -> dict[str, Any] | None:
+    """The docs of a word as `lab.language.explain` has them, None where there is nothing to say. A namespace before it
+    and a member after it, as in `wmma::mma_sync` and `threadIdx.x`, are left out."""
+    name = word.partition(".")[0].rpartition("::")[2]
+    found = CUDA.get(name)
+    if found is None:
+        return None
+    told: dict[str, Any] = {"word": name, "says": found.says}
+    if found.syntax:
+        told["syntax"] = found.syntax
+    if found.ptx:
+        member = word.removeprefix(name) if found.kind == "variable" and word.startswith(f"{name}.") else ""
+        told["terms"] = [["in PTX", f"`{found.ptx}{member}`"]]
+    return told

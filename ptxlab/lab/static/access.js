@@ -143,6 +143,9 @@ export function resolved(access, windows) {
   });
 }
 
+/** The accesses of a step that some lane makes, each to one memory. */
+export const reached = (step, windows) => step.accesses.filter((a) => a.mask).flatMap((a) => resolved(a, windows));
+
 /** The card with the accesses of the step that is shown. `windows`: where generic addresses of other spaces begin. */
 export function makeAccessCard(windows) {
   const picture = h("div.pl-picture.pl-access"),
@@ -153,8 +156,7 @@ export function makeAccessCard(windows) {
     el,
     /** `more`: what else is said of the step, in sentences. */
     show(step, more = []) {
-      const accesses = step.accesses.filter((a) => a.mask).flatMap((a) => resolved(a, windows)),
-        shown = accesses.map((a) => showAccess(a, step.action === "LOAD"));
+      const shown = reached(step, windows).map((a) => showAccess(a, step.action === "LOAD"));
       if (!shown.length && !more.length && el.dataset.accesses === "0") return;
       const tells = (words) => h("p.pl-says", null, words),
         none = shown.length || more.length ? [] : ["This step does not touch memory."],

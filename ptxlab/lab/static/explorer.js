@@ -20,7 +20,6 @@ import { paintTogether } from "./frames.js";
 import { makeBelow } from "./lower_pane.js";
 import { ACCESS, makeFindings, signsOf } from "./findings.js";
 
-const DIMS = 250; // milliseconds until what does not say what the controls say is dimmed: most answers come sooner, and to dim takes a frame
 /** @type {(keyof Parts)[]} */
 const FOLLOWED = ["code", "run", "state"]; // what a request is answered with
 
@@ -67,10 +66,8 @@ function render({ model, el }) {
   const chooseRow = (row) => row !== controls.value("row") && controls.send({ row }),
     results = makeResults(answers, links, chooseRow, findings, problem.el);
   const tip = makeTooltip(root);
-  let frames = null,
-    opened = null, // the finding that the code was opened at
-    dims = 0,
-    since = 0; // what paints the parts; the timer that dims what they leave behind, and since when that is so
+  let frames = null, // what paints the parts
+    opened = null; // the finding that the code was opened at
 
   const title = h("h3"),
     entry = h("code.pl-entry");
@@ -231,22 +228,6 @@ function render({ model, el }) {
     sass.el.classList.toggle("pl-stale", old("sass"));
   }
 
-  /** Dims all that does not say what the controls say, if that lasts. */
-  function behind() {
-    const old = root.dataset.state === "gone" || root.dataset.state === "changed";
-    if (!old) since = 0;
-    else since ||= performance.now();
-    root.classList.toggle("pl-behind", old && performance.now() - since >= DIMS);
-    if (old && !dims)
-      dims = setTimeout(
-        () => {
-          dims = 0;
-          behind();
-        },
-        DIMS - (performance.now() - since),
-      );
-  }
-
   function paintStatus(state, now) {
     const busy = state === "changed" || state === "building" || state === "running";
     root.classList.toggle("pl-busy", busy);
@@ -257,7 +238,7 @@ function render({ model, el }) {
     if (other) results.tell(state);
     root.dataset.state = state;
     if (other) paintStrip();
-    behind();
+    root.classList.toggle("pl-behind", state === "gone" || state === "changed"); // dims all, if that lasts
     root.dataset.seq = now.seq;
     root.dataset.busy = busy || frames?.waiting() ? "1" : ""; // parts that have come and are not painted yet count as work
     markStale();
@@ -305,7 +286,6 @@ function render({ model, el }) {
     status.stop();
     below.stop();
     controls.stop();
-    clearTimeout(dims);
     model.off("msg:custom", hear);
     model.off("change:against", compares);
     model.off("change:values", adjust);

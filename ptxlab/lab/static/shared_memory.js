@@ -6,7 +6,7 @@
 
 import { button, card, h, hex, plural, tableOf, onceAFrame } from "./dom.js";
 import { readWarp } from "./trace.js";
-import { lanesOf } from "./access.js";
+import { lanesOf, reached } from "./access.js";
 
 const WORD = 4,
   BANKS = 32; // bytes of a bank's word
@@ -75,25 +75,16 @@ function clusterOf(block, [gx, gy], [cx, cy, cz]) {
 /** The accesses of a warp to shared memory: {step, line, kind, bytes, lanes: [[lane, block, first byte]]}; `blocks` is its
  * cluster. */
 function sharedAccesses(warp, windows, blocks, own) {
-  const out = [],
-    base = BigInt(windows.shared),
-    size = BigInt(windows.size);
-  warp.steps.forEach((step, at) => {
-    for (const access of step.accesses.filter((a) => a.mask && ["shared", "cluster", "generic"].includes(a.space))) {
-      const lanes = [];
-      for (const lane of lanesOf(access.mask)) {
-        let place = access.addresses[lane];
-        if (access.space === "generic") {
-          if (place < base || place >= base + size) continue;
-          place -= base;
-        }
-        const slot = Math.floor(Number(place) / PEER);
-        lanes.push([lane, slot ? blocks[slot - 1] : own, Number(place) % PEER]);
-      }
-      if (lanes.length) out.push({ step: at, line: step.line, kind: access.kind, bytes: access.size, lanes });
-    }
-  });
-  return out;
+  return warp.steps.flatMap((step, at) =>
+    reached(step, windows)
+      .filter(({ space }) => space === "shared" || space === "cluster")
+      .map(({ kind, size, mask, addresses }) => {
+        const places = lanesOf(mask).map((lane) => [lane, Number(addresses[lane])]),
+          blockAt = (slot) => (slot ? blocks[slot - 1] : own),
+          lanes = places.map(([lane, place]) => [lane, blockAt(Math.floor(place / PEER)), place % PEER]);
+        return { step: at, line: step.line, kind, bytes: size, lanes };
+      }),
+  );
 }
 
 /** Of each step of a warp: how many barriers of the block it has passed. */

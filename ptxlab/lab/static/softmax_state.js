@@ -3,7 +3,7 @@
 // point, once chosen, leads to the PTX lines that made it; "Play" walks through the tiles.
 
 import { button, h, onKeys, tableOf, s, short } from "./dom.js";
-import { dot, drawing, imageOf, label, path, plotCard, rampPixels, rect, stroke } from "./drawing.js";
+import { dot, drawing, imageOf, label, path, plotCard, rampPixels, rect } from "./drawing.js";
 import { isDark } from "./errors.js";
 
 const LOW = 170; // pixels of a plot below which it has no chart of the output
@@ -122,17 +122,13 @@ export function makeStatePlot(onpick) {
         root.append(path(unseen.map(([j]) => `M${of(j)} ${top + high}v-6`).join(""), "pl-hatch pl-unseen-key"));
       }
       const shown = mine.filter(([k]) => data.parts || k <= stop);
-      if (data.parts)
-        // parts do not follow one another: stems instead of a line
-        for (const [k, v] of shown) root.append(stroke(x(k), y(lo), x(k), y(v), `pl-series pl-${key}`));
-      else {
-        let stairs = ""; // what holds until the next tile
-        shown.forEach(([k, v], i) => {
-          const follows = i && shown[i - 1][0] === k - 1;
-          stairs += `${follows ? "L" : "M"}${edge(k).toFixed(1)},${y(v).toFixed(1)}H${edge(k + 1).toFixed(1)}`;
-        });
-        root.append(path(stairs, `pl-series pl-${key}`));
-      }
+      // Stairs: what holds until the next tile. Parts do not follow one another: stems instead.
+      const drawn = shown.map(([k, v], i) => {
+        if (data.parts) return `M${x(k)} ${y(lo)}V${y(v)}`;
+        const follows = i && shown[i - 1][0] === k - 1;
+        return `${follows ? "L" : "M"}${edge(k).toFixed(1)},${y(v).toFixed(1)}H${edge(k + 1).toFixed(1)}`;
+      });
+      root.append(path(drawn.join(""), `pl-series pl-${key}`));
       const every = Math.max(1, Math.ceil(n / 60));
       for (const [k, v] of n <= 80 ? shown : []) root.append(dot(x(k), y(v), 2.2, `pl-dot pl-${key}`));
       for (const [k, v] of exact) if (k % every === 0 && k <= stop) root.append(dot(x(k), y(v), 4, "pl-ring"));
