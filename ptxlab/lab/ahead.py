@@ -47,23 +47,7 @@ def next_setting(before: Request, now: Request) -> Request | None:
     return None if work is None or work > HEAVY else after
 
 
-class Cells:
-    """Tells whether a cell of the notebook has begun since this was made."""
-
-    _begun = 0
-    _follows: Any = None  # the shell that counts
-
-    def __init__(self) -> None:
-        shell = get_ipython()
-        if shell is not None and Cells._follows is not shell:
-            Cells._follows = shell
-            shell.events.register("pre_run_cell", Cells._count)
-        self._before = Cells._begun
-
-    @staticmethod
-    def _count(_cell: Any) -> None:
-        Cells._begun += 1
-
-    def ran(self) -> bool:
-        """Whether one has."""
-        return Cells._begun != self._before
+def cells_begun() -> int:
+    """How many cells of the notebook have begun so far."""
+    shell: Any = get_ipython()
+    return 0 if shell is None else len(shell.history_manager.input_hist_raw)

@@ -9,23 +9,16 @@ from __future__ import annotations
 import signal
 import threading
 import weakref
-from typing import Any, Protocol
+from typing import Any
 
 from IPython.core.getipython import get_ipython
-
-
-class Endable(Protocol):
-    """Work that can be ended."""
-
-    def cancel(self) -> None:
-        """Ends what is in work; does nothing while there is none."""
-
 
 _ended: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
-def on_interrupt(work: Endable) -> None:
-    """From now on, and as long as it lives, the work is cancelled by an interrupt that comes while no cell runs."""
+def on_interrupt(work: Any) -> None:
+    """From now on, and as long as it lives, the work is cancelled by an interrupt that comes while no cell runs: by its
+    `cancel`, which does nothing while there is none."""
     _ended.add(work)
     kernel: Any = getattr(get_ipython(), "kernel", None)
     # What the kernel has kept here is in place again when the cell that now runs has ended.

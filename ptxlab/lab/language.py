@@ -139,23 +139,20 @@ def following(stem: str) -> dict[str, str]:
     return out
 
 
-def _after(entry: Op, words: list[str]) -> Iterator[Any]:
+def _after(entry: Op, words: list[str]) -> list[Any]:
     """The slots of an entry in which the next word may stand, once `words` are placed."""
-    places = [0]
-    for word in words:
-        reached = []
+
+    def reached(places: list[int]) -> Iterator[int]:
         for place in places:
             for k in range(place, len(entry.slots)):
-                if word in entry.slots[k].choices:
-                    reached.append(k + 1)
+                yield k
                 if not entry.slots[k].optional:
                     break
-        places = reached
-    for place in places:
-        for k in range(place, len(entry.slots)):
-            yield entry.slots[k]
-            if not entry.slots[k].optional:
-                break
+
+    places = [0]
+    for word in words:
+        places = [k + 1 for k in reached(places) if word in entry.slots[k].choices]
+    return [entry.slots[k] for k in reached(places)]
 
 
 # -- what is wrong -----------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from ptxlab.errors import PtxlabError
 from ptxlab.lab import explorer_views, measures, protocol, run_pane
-from ptxlab.lab.ahead import Cells, next_setting, switched_on
+from ptxlab.lab.ahead import cells_begun, next_setting, switched_on
 from ptxlab.lab.explorer_runs import Running, Unconfirmed
 from ptxlab.lab.explorer_views import Version
 from ptxlab.lab.measures import Setting
@@ -180,17 +180,17 @@ class Session:
             likely = next_setting(self._shown, request)
         self._shown = request
         if likely is not None and switched_on():
-            timer = threading.Timer(REST, self._ahead, (likely, seq, Cells()))
+            timer = threading.Timer(REST, self._ahead, (likely, seq, cells_begun()))
             timer.daemon = True
             timer.start()
 
-    def _ahead(self, request: Request, seq: int, cells: Cells) -> None:
+    def _ahead(self, request: Request, seq: int, cells: int) -> None:
         """Answers a request for later. It is dropped at its next stage once a cell runs or anything is asked."""
         with contextlib.suppress(
             PtxlabError, Unconfirmed, ValueError, MemoryError, KeyboardInterrupt
         ):  # who asks is told
             for _ in self._stages(request, seq, ahead=True):
-                if self._outdated(seq) or cells.ran():
+                if self._outdated(seq) or cells_begun() != cells:
                     return
 
     def _answer(self, request: Request, seq: int) -> bool:

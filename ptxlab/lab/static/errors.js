@@ -28,12 +28,8 @@ export function isDark() {
   return matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-const errorImages = new WeakMap(); // of a map's values: what they look like in each ramp
-
 /** A canvas with a pixel a cell, and the [row, column] of each cell over the tolerance. */
 function errorImage({ values, rows, cols }, ramp) {
-  const known = errorImages.get(values) || errorImages.set(values, new Map()).get(values);
-  if (known.has(ramp)) return known.get(ramp);
   const shades = rampPixels(ramp),
     none = pixel(ramp[0]),
     over = pixel([200, 30, 45]),
@@ -45,8 +41,7 @@ function errorImage({ values, rows, cols }, ramp) {
     bad.push([r, c]);
     return over;
   }); // rows run down, as in the tile map
-  known.set(ramp, { small, bad });
-  return known.get(ramp);
+  return { ramp, small, bad };
 }
 
 /**
@@ -60,6 +55,7 @@ export function makeErrorMap(onpick) {
   const picture = h("div.pl-picture", null, frame, legend);
   const out = card("Error", picture);
   let data = null,
+    image = null,
     cursor = null;
 
   const draw = onceAFrame(() => {
@@ -71,7 +67,8 @@ export function makeErrorMap(onpick) {
     canvas.height = hgt;
     const ctx = canvas.getContext("2d"),
       ramp = isDark() ? RAMP_DARK : RAMP;
-    const { small, bad } = errorImage(data, ramp);
+    if (image?.ramp !== ramp) image = errorImage(data, ramp);
+    const { small, bad } = image;
     legend.querySelector(".pl-ramp").style.background = `linear-gradient(to right,${ramp.map((c) => `rgb(${c})`)})`;
     ctx.imageSmoothingEnabled = false;
     ctx.drawImage(small, 0, 0, w, hgt);
@@ -154,7 +151,7 @@ export function makeErrorMap(onpick) {
     draw,
     show(next) {
       data = next;
-      cursor = null;
+      image = cursor = null;
       frame.classList.toggle("pl-empty", !data);
       const whose = data?.label ? ` of ${data.label}` : "",
         what = data && `${data.seq} ${data.row_name}s by ${data.dim} columns`,

@@ -122,7 +122,7 @@ export function makeResults({ data, fresh }, links, chooseRow, findings, problem
   /** The pictures in the colours of another theme: what is looked at stays so. */
   function recolour() {
     errors.draw();
-    state.draw();
+    state.recolour();
   }
 
   const els = Object.values(pages).flat(),

@@ -18,15 +18,7 @@ const PACE = 900,
   SKIP = 120; // milliseconds of a step; of a tile that changes nothing, where there are many
 const MANY = 16; // tiles from which on those with rescale = 1 are passed quickly
 
-const images = { true: new WeakMap(), false: new WeakMap() }; // of output rows that have been drawn, on dark and on light
-
-/** A small image of the output row after each tile: a column a tile, blue below zero and red above. */
-function outputImage(output, dark) {
-  if (!images[dark].has(output)) images[dark].set(output, drawnOutput(output, dark));
-  return images[dark].get(output);
-}
-
-/** Below zero, zero, and above it. */
+/** Colours below zero, at zero, and above it. */
 const SIGNED = [
   [5, 80, 174],
   [247, 247, 247],
@@ -38,6 +30,7 @@ const SIGNED_DARK = [
   [255, 143, 120],
 ];
 
+/** A small image of the output row after each tile: a column a tile. */
 function drawnOutput({ values }, dark) {
   const shades = rampPixels(dark ? SIGNED_DARK : SIGNED);
   return imageOf(values[0]?.length || 1, values.length, (c, t) => {
@@ -65,7 +58,8 @@ export function makeStatePlot(onpick) {
   let data = null,
     at = -1,
     series = 0,
-    chosen = null; // chosen: [series, tile] that is linked to PTX lines
+    chosen = null, // chosen: [series, tile] that is linked to PTX lines
+    image = null; // of the output row
   let timer = 0;
 
   const output = () => (room.height < LOW ? null : data?.output); // the charts need the room
@@ -142,7 +136,11 @@ export function makeStatePlot(onpick) {
         picked = chosen && chosen[0] === OUTPUT,
         place = { x: left, y: top, width: wide, height: high, preserveAspectRatio: "none" };
       root.append(
-        s("image", { href: outputImage(data.output, isDark()), ...place, style: "image-rendering: pixelated" }),
+        s("image", {
+          href: (image ??= drawnOutput(data.output, isDark())),
+          ...place,
+          style: "image-rendering: pixelated",
+        }),
       );
       if (stop < n) root.append(rect(edge(stop + 1), top, Math.max(0, wide - (stop + 1) * each), high, "pl-cover"));
       root.append(
@@ -253,7 +251,11 @@ export function makeStatePlot(onpick) {
 
   return {
     el: out.el,
-    draw,
+    /** Draws it in the colours of another theme. */
+    recolour() {
+      image = null;
+      draw();
+    },
     /** Chooses a tile, in the chart that was chosen last. */
     point(k) {
       if (data && !data.note) choose(Math.min(series, names().length - 1), k);
@@ -278,6 +280,7 @@ export function makeStatePlot(onpick) {
       }
       data = next;
       at = -1;
+      image = null;
       out.el.hidden = !data;
       play.hidden = !data || !!data.note || !!data.parts;
       out.note.textContent = data ? data.label : "";
