@@ -14,8 +14,7 @@ from IPython.core.error import UsageError
 
 from ptxlab.errors import CompileError, PtxlabError, PtxWarning, UnavailableError
 from ptxlab.lab import language
-from ptxlab.lab.cuda_magic import OPTIONS
-from ptxlab.lab.magics import STUBS
+from ptxlab.lab.magics import CUDA_OPTIONS, STUBS
 from ptxlab.lab.word_table import explain_cuda
 from ptxlab.text.lint import lint
 
@@ -61,7 +60,7 @@ def compiled(text: str, magic: str, arch: str = "") -> list[PtxlabError]:
     from ptxlab.frontends import cuda
 
     try:
-        options, rest = OPTIONS.parse_known_args(shlex.split(magic)[1:])
+        options, rest = CUDA_OPTIONS.parse_known_args(shlex.split(magic)[1:])
     except (ValueError, UsageError):  # an unfinished line of options: running the cell says what is wrong with it
         return []
     named = dict(itertools.pairwise(rest))

@@ -15,6 +15,7 @@ import numpy as np
 from ptxlab import figures
 from ptxlab.errors import DeviceFault, PtxlabError, PtxWarning
 from ptxlab.lab import assets, highlight, plots
+from ptxlab.lab.parameter_adjustment import said
 from ptxlab.names import source_name
 
 HEAT = "230, 120, 20"
@@ -153,7 +154,7 @@ def explorer_html(view: Any, parameters: dict[str, Any]) -> str:
     if not code:
         return page(f"<p>{text((view.problem or {}).get('message', 'The explorer needs a running kernel.'))}</p>")
     rows: dict[str, object] = {"kernel": f"{code['name']} for {code['arch']}, {code['instructions']} instructions"}
-    rows["parameters"] = ", ".join(f"{name} {_setting(x)}" for name, x in parameters.items() if name != "kernel")
+    rows["parameters"] = ", ".join(f"{name} {said(x)}" for name, x in parameters.items() if name != "kernel")
     rows |= _ran(run, (view.measures or {"list": ()})["list"])
     if view.problem:
         rows["error"] = view.problem["message"]
@@ -171,11 +172,6 @@ def explorer_html(view: Any, parameters: dict[str, Any]) -> str:
         _counted(run),
         f"<details><summary>PTX</summary>{_numbered(shown, counts)}{more}</details>",
     )
-
-
-def _setting(value: Any) -> str:
-    """A parameter's value as the controls have it."""
-    return {None: "auto", True: "on", False: "off"}[value] if value is None or isinstance(value, bool) else str(value)
 
 
 def _ran(run: Any, measured: Any) -> dict[str, object]:

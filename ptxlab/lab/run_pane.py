@@ -80,11 +80,8 @@ def _way(way: Way) -> Any:
 
 
 def error_map(ran: Ran, request: Request) -> protocol.ErrorMap | None:
-    """One head's errors: {rows, cols, step, seq, dim, row, label, row_name, worst, values, absolute}.
-
-    `values` (error over tolerance) and `absolute` are float32 bytes, `[rows, cols]`; where the head is larger than
-    the picture each cell holds the largest of `step` = [rows, columns].
-    """
+    """One head's errors: `values` (error over tolerance) and `absolute` are float32 bytes, `[rows, cols]`; of a head
+    that is larger than the picture each cell holds the largest of `step` = [rows, columns]."""
     if ran.judged is None:
         return None
     b, h = shown_head(request, ran)

@@ -8,6 +8,7 @@ before comes back soon. After a rest the setting that is likely to come next is 
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
 from collections import OrderedDict
@@ -16,9 +17,10 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from IPython.core.getipython import get_ipython
+
 from ptxlab.errors import PtxlabError
 from ptxlab.lab import explorer_views, measures, protocol, run_pane
-from ptxlab.lab.ahead import cells_begun, next_setting, switched_on
 from ptxlab.lab.explorer_runs import Running, Unconfirmed
 from ptxlab.lab.explorer_views import Version
 from ptxlab.lab.measures import Setting
@@ -29,6 +31,10 @@ REST = 0.4
 """Seconds after an answer until the setting that is likely to come next is answered ahead."""
 KEEP = 160
 """How many parts of answers are kept: some thirty settings have so many."""
+SWITCH = "PTXLAB_BUILD_AHEAD"
+"""The environment variable that switches this off, with "off"."""
+HEAVY = 5e7
+"""Multiplications of a run (see `Request.work`) from which on a setting is not answered ahead: it may take a second."""
 WORTH_SAYING = 0.1
 """Seconds of building before it is said that something is being built: to say it costs the page a frame."""
 Publish = Callable[[dict[str, Any]], None]
@@ -327,3 +333,39 @@ def begun_ahead(work: Callable[[], T]) -> Future[T]:
 
     threading.Thread(target=do, name="ptxlab-ahead", daemon=True).start()
     return found
+
+
+# -- what is likely to be asked for next: one who moves a slider by a step will move it again, the same way ------------
+
+
+def switched_on() -> bool:
+    """Whether anything is answered ahead."""
+    return os.environ.get(SWITCH) != "off"
+
+
+def next_setting(before: Request, now: Request) -> Request | None:
+    """The setting that is likely to come after two others: a parameter of the PTX moved on as it was moved last. None
+    where something else was changed, or where it cannot be moved further."""
+    changed = [(name, old, new) for (name, new), (_, old) in zip(now.values, before.values, strict=False) if old != new]
+    if before.subject is not now.subject or len(changed) != 1:
+        return None
+    ((name, old, new),) = changed
+    parameter = next((p for p in now.subject.building if p.name == name), None)
+    if parameter is None or not now.subject.family:
+        return None
+    values = parameter.choices or range(parameter.minimum, parameter.maximum + 1)
+    if old not in values or new not in values:
+        return None
+    there = 2 * values.index(new) - values.index(old)
+    if not 0 <= there < len(values):
+        return None
+    value = values[there]
+    after = replace(now, values=tuple((n, value if n == name else x) for n, x in now.values), sass=False)
+    work = after.work
+    return None if work is None or work > HEAVY else after
+
+
+def cells_begun() -> int:
+    """How many cells of the notebook have begun so far."""
+    shell: Any = get_ipython()
+    return 0 if shell is None else len(shell.history_manager.input_hist_raw)

@@ -224,17 +224,15 @@ def looked_at(device: str, values: Values) -> dict[str, Any]:
 def ways(outputs: Mapping[str, Any], exact: Any, plain: Any, plain_name: str) -> tuple[Way, ...]:
     """The three ways to a result, one row each: the emulator, the GPU and numpy, against float64, and the two
     machines against each other. `outputs` are by device ("cpu", "step", "gpu"); `plain` is numpy's."""
-    found = []
-    for devices, label in ((("cpu", "step"), "emulator"), (("gpu",), "GPU")):
-        mine = next((outputs[d] for d in devices if d in outputs), None)
-        if mine is None:
-            found.append(Way(label, "numpy float64", note=absent(label)))
-        else:
-            found.append(Way(label, "numpy float64", *_distance(mine, exact)))
-    found.append(Way(plain_name, "numpy float64", *_distance(plain, exact)))
-    both = [outputs[d] for d in ("cpu", "step", "gpu") if d in outputs]
-    if len(both) == 2:
-        found.append(Way("emulator", "GPU", *_distance(both[0], both[1])))
+    emulated, measured = outputs.get("cpu", outputs.get("step")), outputs.get("gpu")
+    found = [
+        Way(label, "numpy float64", note=absent(label))
+        if mine is None
+        else Way(label, "numpy float64", *_distance(mine, exact))
+        for label, mine in (("emulator", emulated), ("GPU", measured), (plain_name, plain))
+    ]
+    if emulated is not None and measured is not None:
+        found.append(Way("emulator", "GPU", *_distance(emulated, measured)))
     return tuple(found)
 
 

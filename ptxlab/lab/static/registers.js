@@ -24,7 +24,6 @@ export function makeRegisterTable(registers, names, onpick) {
     "registers shown",
     [
       ["line", "This line", "what the instruction reads and writes"],
-      ["recent", "Recent", "the registers written last"],
       ["all", "All"],
     ],
     mode,
@@ -87,11 +86,6 @@ export function makeRegisterTable(registers, names, onpick) {
     const written = warp.written(at),
       out = [];
     if (mode === "all") return names.map((_, r) => [r, false]);
-    if (mode === "recent") {
-      const seen = new Set();
-      for (let w = warp.firstWrite[at + 1] - 1; w >= 0 && seen.size < 8; w--) seen.add(warp.registers[w]);
-      return [...seen].sort((a, b) => a - b).map((r) => [r, false]);
-    }
     for (const r of written) out.push([r, true], [r, false]);
     const used = new Set((text.match(/%[\w$.]+/g) || []).map((word) => number.get(word)));
     if (picked >= 0) used.add(picked);
