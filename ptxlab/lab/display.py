@@ -15,7 +15,7 @@ import numpy as np
 from ptxlab import figures
 from ptxlab.errors import DeviceFault, PtxlabError, PtxWarning
 from ptxlab.lab import assets, highlight, plots
-from ptxlab.lab.parameter_adjustment import said
+from ptxlab.lab.controls import said
 from ptxlab.names import source_name
 
 HEAT = "230, 120, 20"

@@ -8,9 +8,8 @@ from numbers import Integral
 from typing import Any
 
 from ptxlab import gpu
-from ptxlab.lab import controls, library_subjects, parameter_adjustment
-from ptxlab.lab.controls import OutOfRange
-from ptxlab.lab.parameter_adjustment import Moved
+from ptxlab.lab import controls, library_subjects
+from ptxlab.lab.controls import Moved, OutOfRange
 from ptxlab.lab.protocol import Control
 from ptxlab.lab.subject import DEVICES, TITLES, Subject
 from ptxlab.lab.variant_controls import BUILDING, PROBLEM
@@ -128,7 +127,7 @@ class Panel:
         """Moves what does not fit any more, now that some parameters were changed, to the nearest that does; a head or
         a row that no longer exists is no longer chosen."""
         offered = {name: controls.offered(control) for name, control in self.own.items()}
-        for move in parameter_adjustment.moved(self.subject, self.values(), changed, offered):
+        for move in controls.moved(self.subject, self.values(), changed, offered):
             self.assign(move.name, move.after)
             self._moves.append(move)
         heads, head = self.subject.groups(self.values()), self.said["head"]

@@ -16,6 +16,10 @@ export const drawing = (width, height, more = {}, ...shapes) =>
 /** A colour, [red, green, blue], as a canvas keeps it: red in the lowest byte, opaque. */
 export const pixel = ([red, green, blue]) => (255 << 24) | (blue << 16) | (green << 8) | red;
 
+/** Colours, as `pixel` takes them, of words such as "f7fbff c6dbef". */
+export const colours = (words) =>
+  words.split(" ").map((word) => [0, 2, 4].map((k) => parseInt(word.slice(k, k + 2), 16)));
+
 /** 256 pixels from the first of some colours to the last. */
 export function rampPixels(ramp) {
   return Int32Array.from({ length: 256 }, (_, n) => {

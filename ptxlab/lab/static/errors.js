@@ -2,22 +2,10 @@
 // The error of the output as a heat map: one cell an element, the row that is chosen framed.
 
 import { ARROWS, card, h, tableOf, onceAFrame, onKeys, short, sizeOf } from "./dom.js";
-import { imageOf, pixel, rampPixels } from "./drawing.js";
+import { colours, imageOf, pixel, rampPixels } from "./drawing.js";
 
-const RAMP = [
-  [247, 251, 255],
-  [198, 219, 239],
-  [107, 174, 214],
-  [33, 113, 181],
-  [8, 48, 107],
-]; // light: small is pale
-const RAMP_DARK = [
-  [18, 24, 38],
-  [22, 62, 112],
-  [38, 118, 178],
-  [112, 180, 220],
-  [222, 240, 252],
-]; // dark: small is dark
+const RAMP = colours("f7fbff c6dbef 6baed6 2171b5 08306b"); // light: small is pale
+const RAMP_DARK = colours("121826 163e70 2676b2 70b4dc def0fc"); // dark: small is dark
 const DECADES = 4; // the ramp covers 1e-4 of the tolerance to the tolerance
 
 /** Whether the page is dark. */

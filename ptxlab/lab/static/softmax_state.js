@@ -3,7 +3,7 @@
 // point, once chosen, leads to the PTX lines that made it; "Play" walks through the tiles.
 
 import { button, h, onKeys, tableOf, s, short } from "./dom.js";
-import { dot, drawing, imageOf, label, path, plotCard, rampPixels, rect } from "./drawing.js";
+import { colours, dot, drawing, imageOf, label, path, plotCard, rampPixels, rect } from "./drawing.js";
 import { isDark } from "./errors.js";
 
 const LOW = 170; // pixels of a plot below which it has no chart of the output
@@ -19,16 +19,8 @@ const PACE = 900,
 const MANY = 16; // tiles from which on those with rescale = 1 are passed quickly
 
 /** Colours below zero, at zero, and above it. */
-const SIGNED = [
-  [5, 80, 174],
-  [247, 247, 247],
-  [178, 40, 20],
-];
-const SIGNED_DARK = [
-  [108, 182, 255],
-  [28, 28, 30],
-  [255, 143, 120],
-];
+const SIGNED = colours("0550ae f7f7f7 b22814");
+const SIGNED_DARK = colours("6cb6ff 1c1c1e ff8f78");
 
 /** A small image of the output row after each tile: a column a tile. */
 function drawnOutput({ values }, dark) {
