@@ -53,9 +53,7 @@ if TYPE_CHECKING:
     from ptxlab.lab.editing import editor
     from ptxlab.lab.explorer import explore
     from ptxlab.lab.extension import load_ipython_extension
-    from ptxlab.lab.plots import plot_comparison, plot_error, plot_state
-    from ptxlab.lab.roofline import plot_roofline
-    from ptxlab.lab.tile_plot import plot_tile
+    from ptxlab.lab.plots import plot_comparison, plot_error, plot_roofline, plot_state, plot_tile
     from ptxlab.launch.buffers import DeviceBuffer, const, empty, out, to_device
     from ptxlab.launch.run import launch
     from ptxlab.launch.tensor_maps import TensorMap
@@ -89,9 +87,7 @@ _HOMES = {
         "lab.editing": "editor",
         "lab.explorer": "explore",
         "lab.extension": "load_ipython_extension",
-        "lab.plots": "plot_comparison plot_error plot_state",
-        "lab.roofline": "plot_roofline",
-        "lab.tile_plot": "plot_tile",
+        "lab.plots": "plot_comparison plot_error plot_roofline plot_state plot_tile",
         "launch.buffers": "DeviceBuffer const empty out to_device",
         "launch.run": "launch",
         "launch.tensor_maps": "TensorMap",

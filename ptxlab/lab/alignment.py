@@ -22,7 +22,7 @@ Kind = Literal["same", "renamed", "changed", "added", "removed", "note"]
 
 PTX_WORD = re.compile(
     r"""(?P<comment>//[^\n]*|/\*.*?\*/)
-      | (?P<string>"[^"]*")
+      | (?P<string>"(?:[^"\\]|\\.)*")
       | (?P<register>%[A-Za-z_$][\w$]*(?:\.(?:[xyzwrgba]|[bh]\d)\b)?|%\d[\w$]*)
       | (?P<label>\$[\w$]+)
       | (?P<word>[A-Za-z_][\w$]*(?:(?:\.|::)[\w$]+)*|\.[A-Za-z_]\w*(?:(?:\.|::)\w+)*)

@@ -7,7 +7,7 @@ the other rooms, which do not know of HTML themselves.
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -44,8 +44,13 @@ def text(words: object) -> str:
 
 def table(rows: dict[str, object]) -> str:
     """Two columns: what, and how much."""
-    cells = "".join(f"<tr><th>{text(name)}</th><td>{text(value)}</td></tr>" for name, value in rows.items())
-    return f"<table>{cells}</table>"
+    return f"<table>{''.join(row([name], [value]) for name, value in rows.items())}</table>"
+
+
+def row(heads: Iterable[object], cells: Iterable[object] = ()) -> str:
+    """A row of a table."""
+    parts = [*(f"<th>{text(head)}</th>" for head in heads), *(f"<td>{text(cell)}</td>" for cell in cells)]
+    return f"<tr>{''.join(parts)}</tr>"
 
 
 def ptx_html(ptx: str, counts: dict[int, int] | None = None, error: Any = None) -> str:

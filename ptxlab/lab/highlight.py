@@ -52,13 +52,13 @@ def _ptx_lines(text: str) -> tuple[str, ...]:
         if kind == "punct":
             continue
         if start > at:
-            out.append(_span("", text[at:start]))
+            out.append(span("", text[at:start]))
         at = found.end()
         if kind == "word" and start and text[start - 1] in "@!":
             kind = "register"  # whose name does not say so, in a guard
         label = kind in ("register", "label", "word") and _COLON.match(text, at)
-        out.append(_span("l", word) if label else _ptx_word(kind, word))
-    out.append(_span("", text[at:]))
+        out.append(span("l", word) if label else _ptx_word(kind, word))
+    out.append(span("", text[at:]))
     return tuple(line.rstrip() for line in "".join(out).split("\n"))
 
 
@@ -71,7 +71,7 @@ def ptx_lines(text: str) -> list[str]:
 def _ptx_word(kind: str, word: str) -> str:
     """A word as HTML; a comment of several lines as an element in each."""
     css = _ptx_class(kind, word)
-    return _opcode_html(word) if css == "o" else "\n".join(_span(css, line) for line in word.split("\n"))
+    return opcode_html(word) if css == "o" else "\n".join(span(css, line) for line in word.split("\n"))
 
 
 def _ptx_class(kind: str, word: str) -> str:
@@ -88,9 +88,10 @@ def _ptx_class(kind: str, word: str) -> str:
     return "y" if re.fullmatch(r"_Z.*|\w+_param_\d+", word) else ""
 
 
-def _opcode_html(word: str) -> str:
+def opcode_html(word: str) -> str:
+    """An opcode, of PTX or of machine code."""
     first, *modifiers = word.split(".")
-    return f'<span class="o">{first}{"".join(_span("m", f".{m}") for m in modifiers)}</span>'
+    return f'<span class="o">{first}{"".join(span("m", f".{m}") for m in modifiers)}</span>'
 
 
 @functools.lru_cache(maxsize=256)
@@ -107,7 +108,7 @@ def _source_lines(lexer: Any, text: str) -> tuple[str, ...]:
         for k, piece in enumerate("".join(word for _, word in group).split("\n")):
             if k:
                 out.append("")
-            out[-1] += _span(css, piece)
+            out[-1] += span(css, piece)
     return tuple(line.rstrip() for line in (out + [""] * count)[:count])
 
 
@@ -116,7 +117,8 @@ def _css(kind: Any) -> str:
     return next((css for parent, css in _PYTHON if kind in parent), "")
 
 
-def _span(css: str, text: str) -> str:
+def span(css: str, text: str) -> str:
+    """Words of a class, escaped."""
     words = html.escape(text, quote=False)
     return f'<span class="{css}">{words}</span>' if css and words else words
 
@@ -136,9 +138,9 @@ def python_pane(
     if not texts and isinstance(spans, SourceLines) and spans.string is not None:
         texts = {spans.string.file: spans.string.text}
     used: dict[str, set[int]] = {}
-    for span in spans.values():
-        used.setdefault(span.file, set()).add(span.line)
-    weight = Counter(span.file for span in spans.values())
+    for place in spans.values():
+        used.setdefault(place.file, set()).add(place.line)
+    weight = Counter(place.file for place in spans.values())
     lines: list[str] = []
     numbers: list[int] = []
     files: list[tuple[int, str]] = []
@@ -150,7 +152,7 @@ def python_pane(
             continue
         shown = c_lines if _is_c(file) else python_lines
         if lines:
-            lines += ["", _span("c", f"# {short_path(file)}")]
+            lines += ["", span("c", f"# {short_path(file)}")]
             numbers += [0, 0]
         files.append((len(lines) or 1, short_path(file)))
         before = 0

@@ -7,12 +7,12 @@ many machine instructions, and the assembler moves them about, so lines of both 
 
 from __future__ import annotations
 
-import html
 import re
 from typing import Any
 
 from ptxlab import gpu
 from ptxlab.errors import UnavailableError
+from ptxlab.lab.highlight import opcode_html, span
 from ptxlab.lab.word_table import words
 from ptxlab.names import source_name
 
@@ -40,7 +40,7 @@ def pane(built: Any, arch: str | None, entry: str) -> dict[str, Any]:
     for function in sorted(code.functions, key=lambda f: f.name != entry):
         if lines:
             lines.append("")
-        lines.append(f'<span class="d">{html.escape(source_name(function.name))}</span>')
+        lines.append(span("d", source_name(function.name)))
         for instruction in function.instructions:
             lines.append(_html(instruction))
             count += 1
@@ -54,20 +54,15 @@ def pane(built: Any, arch: str | None, entry: str) -> dict[str, Any]:
 
 def _html(instruction: Any) -> str:
     """An instruction as HTML with the classes of `lab.highlight`, its address in front."""
-    text = instruction.text
-    opcode = instruction.opcode
-    before, _, after = text.partition(opcode)
-    first, *modifiers = opcode.split(".")
-    word = f'<span class="o">{html.escape(first)}'
-    word += "".join(f'<span class="m">.{html.escape(m)}</span>' for m in modifiers) + "</span>"
-    address = f'<span class="c">{instruction.address:04x}</span>'
-    return f"{address} {_words(before):<4}{word}{_words(after)}"
+    before, _, after = instruction.text.partition(instruction.opcode)
+    address = span("c", f"{instruction.address:04x}")
+    return f"{address} {_words(before):<4}{opcode_html(instruction.opcode)}{_words(after)}"
 
 
 def _words(text: str) -> str:
     out, at = [], 0
     for found in _WORD.finditer(text):
         css = {"g": "x"}.get(str(found.lastgroup), str(found.lastgroup))
-        out += [html.escape(text[at : found.start()]), f'<span class="{css}">{html.escape(found.group())}</span>']
+        out += [span("", text[at : found.start()]), span(css, found.group())]
         at = found.end()
-    return "".join([*out, html.escape(text[at:])])
+    return "".join([*out, span("", text[at:])])
