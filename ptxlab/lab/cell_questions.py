@@ -14,8 +14,8 @@ from IPython.core.error import UsageError
 
 from ptxlab.errors import CompileError, PtxlabError, PtxWarning, UnavailableError
 from ptxlab.lab import language
+from ptxlab.lab.hover import explain_cuda
 from ptxlab.lab.magics import CUDA_OPTIONS, STUBS
-from ptxlab.lab.word_table import explain_cuda
 from ptxlab.text.lint import lint
 
 TARGET = "ptxlab.cells"

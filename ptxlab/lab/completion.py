@@ -11,8 +11,8 @@ from IPython.core.completer import SimpleCompletion, context_matcher
 
 from ptxlab import kernels, targets
 from ptxlab.lab import language, library_subjects
+from ptxlab.lab.hover import CUDA
 from ptxlab.lab.named_kernels import KEPT
-from ptxlab.lab.word_table import CUDA
 from ptxlab.launch.run import ALL_CHECKS
 
 CELL_MAGICS = ("%%ptx", "%%cuda")
@@ -21,8 +21,6 @@ _MORE = {"%ptx_explore": ("seq_len", "row", "device", "sass"), "%ptx_debug": ("s
 """Parameters beside those of the kernel and its problem."""
 
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)|__global__[^;{(]*?(\w+)\s*\(")
-
-
 _NAME = re.compile(r"[A-Za-z_]\w*$")
 """An unfinished name of C++ before the cursor."""
 

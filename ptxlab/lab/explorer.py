@@ -28,18 +28,16 @@ import traitlets
 from ptxlab import kernels
 from ptxlab.errors import LaunchError, TargetError
 from ptxlab.lab import assets, kernel_subject, library_subjects, saved
+from ptxlab.lab.controls import Panel
 from ptxlab.lab.debugger import Debugger
 from ptxlab.lab.edited_kernel import edited
 from ptxlab.lab.editing import Editor
 from ptxlab.lab.explorer_views import Version
-from ptxlab.lab.interrupts import on_interrupt
 from ptxlab.lab.lower_pane import Below
 from ptxlab.lab.noticed import block_number
-from ptxlab.lab.panel import Panel
-from ptxlab.lab.requests import Request
-from ptxlab.lab.session import Session
+from ptxlab.lab.session import Session, on_interrupt
 from ptxlab.lab.static_copies import Copied
-from ptxlab.lab.subject import Subject
+from ptxlab.lab.subject import Request, Subject
 from ptxlab.lab.variant_controls import BUILDING, named
 from ptxlab.names import source_name
 

@@ -15,11 +15,12 @@ from typing import Any
 
 from ptxlab import gpu, targets
 from ptxlab.errors import AssemblyError, PtxError, PtxlabError, UnavailableError
-from ptxlab.lab import dataflow, edited_kernel, highlight, hover, measures, protocol, run_pane, sass_pane
+from ptxlab.lab import dataflow, edited_kernel, highlight, hover, measures, protocol, run_pane
 from ptxlab.lab.alignment import Row, compare, declares
+from ptxlab.lab.highlight import opcode_html, span
+from ptxlab.lab.hover import table
 from ptxlab.lab.kernel_subject import Text, target_of
-from ptxlab.lab.requests import Request
-from ptxlab.lab.subject import TITLES, Ran
+from ptxlab.lab.subject import TITLES, Ran, Request
 from ptxlab.lab.variant_controls import said
 from ptxlab.names import source_name
 from ptxlab.text.validate import validate
@@ -267,9 +268,61 @@ def occupancy(arch: str, registers: int, shared: int, block: tuple[int, int, int
     }
 
 
+_MACHINE_WORD = re.compile(
+    r"""(?P<g>@!?U?P\w+)|(?P<l>`\([^)]*\))|(?P<r>\b(?:UR|R|UP|P|B)\d+(?:\.\w+)*|\bU?RZ\b|!?\bU?PT\b)"""
+    r"""|(?P<x>\bSR_[\w.]+|\bc\[[^\]]*\]\[[^\]]*\]|\bdesc\b)|(?P<n>-?\b(?:0x[0-9a-f]+|\d[\d.e+-]*)\b|[+-]INF)""",
+    re.VERBOSE,
+)
+
+OPCODES = {name: word.says for name, word in table("machine").items()}
+"""What machine opcodes do, in our words."""
+
+
 def sass(version: Version, request: Request) -> dict[str, Any]:
-    """The machine code; see `sass_pane.pane`."""
-    return sass_pane.pane(version.built, _other_arch(version, request.given), version.built.name)
+    """The machine code, linked line by line to the PTX that it came from; see `protocol.Sass`. Raises `AssemblyError`.
+
+    The link is line information: each PTX line gets a `.loc` of its own before NVIDIA's assembler sees it, and the
+    disassembler says for every machine instruction which `.loc` was in force. One PTX instruction may become none, one
+    or many machine instructions, and the assembler moves them about, so lines of both sides interleave.
+    """
+    built, arch = version.built, _other_arch(version, request.given)
+    try:
+        code = gpu.sass(built, arch)
+    except UnavailableError as missing:
+        return {"state": "missing", "note": f"needs ptxlab[sass]: {str(missing).splitlines()[0]}"}
+    lines: list[str] = []
+    links: list[list[int]] = []
+    docs: dict[str, str] = {}
+    count = 0
+    for function in sorted(code.functions, key=lambda f: f.name != built.name):
+        if lines:
+            lines.append("")
+        lines.append(span("d", source_name(function.name)))
+        for instruction in function.instructions:
+            lines.append(_machine_html(instruction))
+            count += 1
+            word = instruction.opcode.partition(".")[0]
+            if word in OPCODES:
+                docs[word] = OPCODES[word]
+            if instruction.line:
+                links.append([instruction.line, len(lines)])
+    return {"state": "ok", "arch": code.arch, "lines": lines, "links": links, "docs": docs, "instructions": count}
+
+
+def _machine_html(instruction: Any) -> str:
+    """An instruction as HTML with the classes of `lab.highlight`, its address in front."""
+    before, _, after = instruction.text.partition(instruction.opcode)
+    address = span("c", f"{instruction.address:04x}")
+    return f"{address} {_machine_words(before):<4}{opcode_html(instruction.opcode)}{_machine_words(after)}"
+
+
+def _machine_words(text: str) -> str:
+    out, at = [], 0
+    for found in _MACHINE_WORD.finditer(text):
+        css = {"g": "x"}.get(str(found.lastgroup), str(found.lastgroup))
+        out += [span("", text[at : found.start()]), span(css, found.group())]
+        at = found.end()
+    return "".join([*out, span("", text[at:])])
 
 
 def sass_diff(base: Version, version: Version, request: Request) -> dict[str, Any] | None:
@@ -350,9 +403,8 @@ def setting(
 def problem(error: Exception, version: Version | None) -> protocol.Problem:
     """Any error for the page."""
     line = int(getattr(error, "line", 0) or 0)
-    python_line = None
-    if version is not None and line:
-        python_line = next((y for p, y in version.code["links"] if p == line), None)
+    links = version.code["links"] if version is not None and line else []
+    python_line = next((y for p, y in links if p == line), None)
     titles = {
         "TargetError": "This does not fit",
         "LaunchError": "These parameters do not fit together",

@@ -38,8 +38,6 @@ _PYTHON = (
     (Operator.Word, "k"),
     (Keyword, "k"),
 )
-
-
 _COLON = re.compile(r"\s*:(?!:)")
 """What follows a label."""
 
@@ -129,12 +127,8 @@ def span(css: str, text: str) -> str:
 def python_pane(
     spans: Mapping[int, Span], texts: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[dict[str, Any] | None, list[list[int]]]:
-    """({files, language, lines, numbers}, links) for a kernel's source; links are [PTX line, row of the pane], from 1,
-    files [row, file]: where the lines of each file begin.
-
-    The pane holds the functions that emitted PTX, the file with most of them first; a row without a number
-    (`numbers` 0) names the file or stands for what is left out. (None, []) where no line has a span that can be read.
-    """
+    """(the pane of a kernel's source, its links [PTX line, row]): the functions that emitted PTX, the file with most of
+    them first. (None, []) where no line has a span that can be read."""
     if not texts and isinstance(spans, SourceLines) and spans.string is not None:
         texts = {spans.string.file: spans.string.text}
     used: dict[str, set[int]] = {}

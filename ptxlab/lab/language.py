@@ -58,13 +58,9 @@ def explain(word: str, text: str = "") -> dict[str, Any] | None:
     try:
         return {"word": word, **hover.opcode(word)}
     except isa.FormError:
-        entry = isa.TABLE[name][0]
-        return {"word": name, "says": entry.says, "syntax": "\n".join(_syntaxes(name))}
-
-
-def _syntaxes(name: str) -> list[str]:
-    lines = list(dict.fromkeys(entry.syntax for entry in isa.TABLE[name]))
-    return lines[:6] + (["..."] if len(lines) > 6 else [])
+        lines = list(dict.fromkeys(entry.syntax for entry in isa.TABLE[name]))
+        syntax = "\n".join(lines[:6] + ["..."] * (len(lines) > 6))
+        return {"word": name, "says": isa.TABLE[name][0].says, "syntax": syntax}
 
 
 def declared(text: str) -> dict[str, str]:

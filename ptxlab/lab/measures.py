@@ -132,9 +132,8 @@ def _notes(code: Data, assembly: Data, run: Data) -> dict[str, tuple[str, str, s
 
 def part(now: Setting, before: Setting | None, code: Data, assembly: Data, run: Data) -> protocol.Measures:
     """All figures for the page. `title` names what differs from `before`, "" without one, `moved` lists it; `work` is
-    how many times as large the problem is; `counted` what was counted before. `list` has for each measure {key, label,
-    now, before, verdict, note, says, mood, page}: `now` and `before` are texts, `now` None where nothing is known yet,
-    `before` None where it is the same; `verdict` is "better", "worse" or ""."""
+    how many times as large the problem is; `counted` what was counted before. Of each measure `now` is None where
+    nothing is known yet, `before` None where it is the same."""
     before = None if before is None or before.key == now.key else before
     moved = [] if before is None else changes(before, now)
     title = said(moved)

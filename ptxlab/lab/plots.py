@@ -298,8 +298,8 @@ def places(map: TensorMap) -> np.ndarray:
 def plot_tile(map: TensorMap, *, figure: Any = None) -> Any:
     """The tile of a `pl.TensorMap` as it lies in shared memory, where a bulk copy puts it.
 
-    A line of the picture is 128 bytes: the 32 banks once. A coloured cell is 16 bytes, the least that a swizzle moves. In
-    it stands `row.chunk`; cells of one column of the tile have one colour, and would share banks without a swizzle.
+    A line of the picture is 128 bytes: the 32 banks once. A coloured cell is 16 bytes, the least that a swizzle moves.
+    In it stands `row.chunk`; cells of one column of the tile have one colour, and would share banks without a swizzle.
 
     Parameters
     ----------

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import threading
 import time
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from IPython.core.getipython import get_ipython
 
@@ -25,8 +27,7 @@ from ptxlab.errors import PtxlabError
 from ptxlab.lab import explorer_views, measures, protocol, run_pane
 from ptxlab.lab.explorer_views import Version
 from ptxlab.lab.measures import Setting
-from ptxlab.lab.requests import Request
-from ptxlab.lab.subject import Ran, machines
+from ptxlab.lab.subject import Ran, Request, machines
 
 REST = 0.4
 """Seconds after an answer until the setting that is likely to come next is answered ahead."""
@@ -49,8 +50,6 @@ TELLING = 0.4
 """Seconds between two words on how far a run is."""
 Says = Callable[[str, dict[str, Any]], None]
 """Tells how far a run is: a text, and its `done`, `blocks`, `seconds` and `estimate`."""
-Publish = Callable[[dict[str, Any]], None]
-T = TypeVar("T")
 
 
 class Kept(OrderedDict[tuple[str, Hashable], Any]):
@@ -72,14 +71,10 @@ class Session:
     "base", "assembly", "run", "measures", "state", "sass", "sass_diff", "problem" and "status"; each holds the `seq` of
     the request it answers. What is ready together is published together, before the next piece of work begins.
 
-    A status is {state, text, busy, failed, seq}: `state` is "building", "running", "done", "failed", "cancelled" or
-    "asking". That of a run has also `done`, `blocks`, `seconds` and `estimate`, the seconds that it takes in all, as
-    far as that is known.
-
     asks: whether a run of more than `LONG` seconds waits for `confirm`. Until then the state is "asking",
     with the `estimate`."""
 
-    def __init__(self, publish: Publish, asks: bool = False) -> None:
+    def __init__(self, publish: Callable[[dict[str, Any]], None], asks: bool = False) -> None:
         self._publish = publish
         self._running = Running(self._outdated, asks)
         self._asking = -1  # the number of the request that waits to be confirmed
@@ -440,10 +435,10 @@ def in_seconds(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.0f} h"
 
 
-def begun_ahead(work: Callable[[], T]) -> Future[T]:
+def begun_ahead(work: Callable[[], Any]) -> Future[Any]:
     """Begins work at once, in a thread of its own that the interpreter's end does not wait for; its `result` waits for
     what it gives, or raises what it raised."""
-    found: Future[T] = Future()
+    found: Future[Any] = Future()
 
     def do() -> None:
         try:
@@ -489,3 +484,31 @@ def cells_begun() -> int:
     """How many cells of the notebook have begun so far."""
     shell: Any = get_ipython()
     return 0 if shell is None else len(shell.history_manager.input_hist_raw)
+
+
+# -- what the notebook's ■ (Kernel > Interrupt) ends besides a cell: work in threads that goes on after its cell -------
+
+_ended: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def on_interrupt(work: Any) -> None:
+    """From now on, and as long as it lives, the work is cancelled by an interrupt that comes while no cell runs: by its
+    `cancel`, which does nothing while there is none. Between two cells ipykernel ignores SIGINT; while a cell runs, the
+    interrupt is that cell's, as ever."""
+    _ended.add(work)
+    kernel: Any = getattr(get_ipython(), "kernel", None)
+    # What the kernel has kept here is in place again when the cell that now runs has ended.
+    if getattr(kernel, "saved_sigint_handler", None) is signal.SIG_IGN:
+        kernel.saved_sigint_handler = _interrupted
+
+
+def _interrupted(*_: Any) -> None:
+    """The handler of SIGINT between two cells."""
+    # Not here: this may have come between any two instructions of who holds a lock that a cancellation needs.
+    threading.Thread(target=cancel_all, name="ptxlab-interrupt", daemon=True).start()
+
+
+def cancel_all() -> None:
+    """Cancels all work that is there."""
+    for work in tuple(_ended):
+        work.cancel()

@@ -11,7 +11,7 @@ from ptxlab.frontends import cuda
 from ptxlab.frontends.cuda import available
 from ptxlab.lab import cell_questions
 from ptxlab.lab.completion import suggest
-from ptxlab.lab.word_table import CUDA
+from ptxlab.lab.hover import CUDA
 
 SOURCE = r"""
 #include <cuda_fp16.h>

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from ptxlab.emulate.runtime import progress
-from ptxlab.lab import explorer_views, interrupts, session
-from ptxlab.lab.requests import request
+from ptxlab.lab import explorer_views, session
 from ptxlab.lab.session import Running, Session, in_seconds
+from ptxlab.lab.subject import request
 
 LONG = {"subject": "scalar", "head_dim": 64, "seq_q": 128, "seq_k": 512, "device": "step"}
 SHORT = {"subject": "scalar", "head_dim": 16, "seq_q": 2, "seq_k": 2, "device": "step"}
@@ -91,10 +91,10 @@ def test_who_interrupts_the_waiting_ends_the_run(asked: Session, page: Page) -> 
 
 
 def test_an_interrupt_between_two_cells_ends_the_run(asked: Session, page: Page) -> None:
-    interrupts.on_interrupt(asked)
+    session.on_interrupt(asked)
     asked.ask(request(**LONG))
     page.until("running")
-    interrupts.cancel_all()
+    session.cancel_all()
     assert page.states[-1]["state"] == "cancelled"
 
 

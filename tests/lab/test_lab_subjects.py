@@ -16,8 +16,7 @@ from ptxlab.lab import dataflow, explorer_views, kernel_subject, run_pane, varia
 from ptxlab.lab.edited_kernel import edited
 from ptxlab.lab.kernel_subject import subject_of
 from ptxlab.lab.library_subjects import named
-from ptxlab.lab.requests import Request, request
-from ptxlab.lab.subject import Subject, machines, ways
+from ptxlab.lab.subject import Request, Subject, machines, request, ways
 
 PTX = """\
 .version 7.0

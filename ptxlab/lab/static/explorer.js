@@ -4,18 +4,15 @@
 
 import "./keys.js";
 import { button, choice, contain, h, makeTooltip, markLive } from "./dom.js";
-import { makeAnswers, received } from "./answers.js";
+import { makeAnswers, paintTogether, received } from "./answers.js";
 import { makeControls } from "./controls.js";
 import { makePane } from "./pane.js";
 import { hoverDocs, hoverSass } from "./code_hover.js";
-import { makeStrip } from "./summary_strip.js";
 import { makeStatus } from "./status.js";
 import { carried, makeLinks } from "./links.js";
 import { makeViews } from "./views.js";
-import { makeResults } from "./results.js";
+import { makeProblem, makeResults, makeStrip } from "./results.js";
 import { makeLesson } from "./lesson.js";
-import { makeProblem } from "./problem.js";
-import { paintTogether } from "./frames.js";
 import { makeBelow } from "./lower_pane.js";
 import { ACCESS, makeFindings, signsOf } from "./findings.js";
 
