@@ -18,7 +18,7 @@ from ptxlab.errors import LaunchError, TargetError
 from ptxlab.kernels import Parameter
 from ptxlab.lab import library_subjects
 from ptxlab.lab.protocol import Control
-from ptxlab.lab.subject import DEVICES, TITLES, Subject, Values
+from ptxlab.lab.subject import DEVICES, TITLES, Request, Subject, Values
 from ptxlab.lab.variant_controls import BUILDING, PROBLEM
 
 COUNTS = ("seed", "batch", "heads", "kv_heads", "left", "right", "prefix", "documents", "reach")
@@ -351,3 +351,21 @@ def _group(name: str, building: Collection[str]) -> str:
     if name in {p.name for p in VARIANT}:
         return "Variant"
     return "Run" if name == "checks" else "Kernel" if name in building else "Problem"
+
+
+def request(
+    subject: Subject | str,
+    *,
+    device: str = "auto",
+    row: int = -1,
+    head: tuple[int, int] = (0, 0),
+    sass: bool = False,
+    **values: Any,
+) -> Request:
+    """A request with the defaults of a subject, or of a kernel of the library by name, and these values instead."""
+    chosen = library_subjects.named(subject) if isinstance(subject, str) else subject
+    known = {p.name: p.default for p in chosen.parameters}
+    for name in values:
+        if name not in known:
+            raise TargetError(f"{chosen.name} has no parameter {name!r}; it has {', '.join(known)}")
+    return Request(chosen, tuple({**chosen.kept, **known, **values}.items()), device, row, head, sass)

@@ -30,10 +30,10 @@ from ptxlab.emulate.trace.recording import Recording, open_trace
 from ptxlab.errors import DeviceFault, LaunchError, LaunchKeyboardInterrupt, TraceError
 from ptxlab.findings import Finding
 from ptxlab.lab import assets, saved, trace_events
+from ptxlab.lab.controls import request
 from ptxlab.lab.library_subjects import named
 from ptxlab.lab.noticed import block_number
 from ptxlab.lab.static_copies import Copied
-from ptxlab.lab.subject import request
 from ptxlab.lab.trace_events import Shown
 from ptxlab.launch.options import check_names
 from ptxlab.launch.run import ALL_CHECKS, CHECKS, launch

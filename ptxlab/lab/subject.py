@@ -219,26 +219,6 @@ class Request:
             raise TargetError(f"{self.subject.name}: device must be one of {', '.join(DEVICES)}, not {self.device!r}")
 
 
-def request(
-    subject: Subject | str,
-    *,
-    device: str = "auto",
-    row: int = -1,
-    head: tuple[int, int] = (0, 0),
-    sass: bool = False,
-    **values: Any,
-) -> Request:
-    """A request with the defaults of a subject, or of a kernel of the library by name, and these values instead."""
-    from ptxlab.lab.library_subjects import named
-
-    chosen = named(subject) if isinstance(subject, str) else subject
-    known = {p.name: p.default for p in chosen.parameters}
-    for name in values:
-        if name not in known:
-            raise TargetError(f"{chosen.name} has no parameter {name!r}; it has {', '.join(known)}")
-    return Request(chosen, tuple({**chosen.kept, **known, **values}.items()), device, row, head, sass)
-
-
 def check(parameter: Parameter, name: str, value: Any) -> None:
     """`TargetError` names the limit that a value breaks; sigma, a fraction, has its own."""
     if parameter.name == "sigma":

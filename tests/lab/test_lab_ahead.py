@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from ptxlab.lab.controls import request
 from ptxlab.lab.session import next_setting
-from ptxlab.lab.subject import request
 
 LONG = {"seq_k": 16384, "heads": 128, "batch": 8, "kv_heads": 1}
 """A problem that runs for seconds."""

@@ -13,8 +13,8 @@ import pytest
 
 from ptxlab.emulate.runtime import progress
 from ptxlab.lab import explorer_views, session
+from ptxlab.lab.controls import request
 from ptxlab.lab.session import Running, Session, in_seconds
-from ptxlab.lab.subject import request
 
 LONG = {"subject": "scalar", "head_dim": 64, "seq_q": 128, "seq_k": 512, "device": "step"}
 SHORT = {"subject": "scalar", "head_dim": 16, "seq_q": 2, "seq_k": 2, "device": "step"}
