@@ -239,7 +239,8 @@ class Explorer(Copied, widgets.Box):
         """The text of the file that `save` writes, of what is shown now."""
         open_ = self._below.widget
         debugged = open_.shown if isinstance(open_, Debugger) else None
-        return saved.explorer_page(self.view, debugged)
+        values = {name: getattr(self.view, name) for name in View.class_own_traits(sync=True)}
+        return saved.explorer_page(values, debugged)
 
     def _show(self, subject: Subject, values: dict[str, Any] | None = None) -> None:
         """Another subject, with these values of its controls."""
