@@ -20,7 +20,7 @@ from ptxlab.cli import main as cli
 from ptxlab.course import command as course_command
 from ptxlab.emulate.runtime import counters
 from ptxlab.isa.table import TABLE
-from ptxlab.lab import cuda_magic, magics
+from ptxlab.lab import magics
 
 PYTHON = {
     "Attention": "attention compare decode compare_decode variant merge_states PagedCache estimate",
@@ -262,7 +262,7 @@ def magic() -> Iterator[str]:
     yield MAGICS
     ptx, debug, explore = magics.PtxMagics.ptx, magics.PtxMagics.ptx_debug, magics.PtxMagics.ptx_explore
     yield from _called("%%ptx", ptx.__doc__, ptx.parser)
-    yield from _called("%%cuda", cuda_magic.CudaMagics.cuda.__doc__, cuda_magic.OPTIONS)
+    yield from _called("%%cuda", magics.CudaMagics.cuda.__doc__, magics.CUDA_OPTIONS)
     yield from _called("%ptx_explore", explore.__doc__, explore.parser)
     yield from _called("%ptx_debug", debug.__doc__, debug.parser)
 

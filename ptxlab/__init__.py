@@ -47,19 +47,13 @@ if TYPE_CHECKING:
     from ptxlab.frontends.cuda import cuda
     from ptxlab.gpu import assemble, sass
     from ptxlab.kernels.variants import variant
-    from ptxlab.lab import (
-        debug,
-        editor,
-        explore,
-        load_ipython_extension,
-        plot_comparison,
-        plot_error,
-        plot_roofline,
-        plot_state,
-        plot_tile,
-        show,
-    )
+    from ptxlab.lab.cell import show
+    from ptxlab.lab.debugger import debug
     from ptxlab.lab.diff import diff
+    from ptxlab.lab.editing import editor
+    from ptxlab.lab.explorer import explore
+    from ptxlab.lab.extension import load_ipython_extension
+    from ptxlab.lab.plots import plot_comparison, plot_error, plot_roofline, plot_state, plot_tile
     from ptxlab.launch.buffers import DeviceBuffer, const, empty, out, to_device
     from ptxlab.launch.run import launch
     from ptxlab.launch.tensor_maps import TensorMap
@@ -87,8 +81,13 @@ _HOMES = {
         "drivers": "numba triton",
         "frontends": "cuda",
         "gpu": "assemble sass",
-        "lab": "debug diff editor explore load_ipython_extension plot_comparison plot_error plot_roofline plot_state "
-        "plot_tile show",
+        "lab.cell": "show",
+        "lab.debugger": "debug",
+        "lab.diff": "diff",
+        "lab.editing": "editor",
+        "lab.explorer": "explore",
+        "lab.extension": "load_ipython_extension",
+        "lab.plots": "plot_comparison plot_error plot_roofline plot_state plot_tile",
         "launch.buffers": "DeviceBuffer const empty out to_device",
         "launch.run": "launch",
         "launch.tensor_maps": "TensorMap",

@@ -20,10 +20,10 @@ from ptxlab.isa.special_registers import SPECIAL_REGISTERS
 
 Kind = Literal["same", "renamed", "changed", "added", "removed", "note"]
 
-_WORD = re.compile(
+PTX_WORD = re.compile(
     r"""(?P<comment>//[^\n]*|/\*.*?\*/)
-      | (?P<string>"[^"]*")
-      | (?P<register>%[A-Za-z_$][\w$]*(?:\.[xyzw]\b)?|%\d[\w$]*)
+      | (?P<string>"(?:[^"\\]|\\.)*")
+      | (?P<register>%[A-Za-z_$][\w$]*(?:\.(?:[xyzwrgba]|[bh]\d)\b)?|%\d[\w$]*)
       | (?P<label>\$[\w$]+)
       | (?P<word>[A-Za-z_][\w$]*(?:(?:\.|::)[\w$]+)*|\.[A-Za-z_]\w*(?:(?:\.|::)\w+)*)
       | (?P<number>0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}|[0-9][\w.]*)
@@ -40,7 +40,7 @@ _SASS = re.compile(
       | (?P<punct>[^\s\w])""",
     re.VERBOSE,
 )
-_PATTERNS = {"ptx": _WORD, "python": _PYTHON, "sass": _SASS}
+_PATTERNS = {"ptx": PTX_WORD, "python": _PYTHON, "sass": _SASS}
 _WRITE_NOTHING = ("ST", "RED", "BRA", "BRX", "BAR", "BSYNC", "WARPSYNC", "EXIT", "RET", "CALL", "MEMBAR", "NOP")
 """What opcodes of machine code begin with whose first register is read; all others write it."""
 _BLOCK = 400_000  # cells of an alignment table that difflib may take (about 60 ms)

@@ -13,9 +13,9 @@ from pathlib import Path
 STATIC = Path(__file__).parent / "static"
 SCRIPTS = {
     "explorer": ("keys.js", "dom.js", "drawing.js", "answers.js", "controls.js", "pane.js", "find.js", "descriptors.js",
-                 "code_hover.js", "diff.js", "summary_strip.js", "errors.js", "softmax_state.js", "tile_map.js",
-                 "counters.js", "roofline.js", "status.js", "scroll_anchor.js", "links.js", "views.js", "findings.js",
-                 "results.js", "lesson.js", "problem.js", "frames.js", "lower_pane.js", "explorer.js"),
+                 "code_hover.js", "diff.js", "errors.js", "softmax_state.js", "tile_map.js",
+                 "counters.js", "roofline.js", "status.js", "links.js", "views.js", "findings.js",
+                 "results.js", "lesson.js", "lower_pane.js", "explorer.js"),
     "editor": ("editor.js",),
     "debugger": ("keys.js", "dom.js", "drawing.js", "pane.js", "find.js", "descriptors.js", "code_hover.js",
                  "trace.js", "access.js", "arrays.js", "collectives.js", "lane_exchange.js", "registers.js",

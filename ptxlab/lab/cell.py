@@ -14,11 +14,17 @@ from typing import Any
 
 import numpy as np
 
+from ptxlab import gpu
 from ptxlab.errors import AssemblyError, PtxlabError, PtxWarning, UnavailableError
 from ptxlab.foreign_arrays import as_numpy
 from ptxlab.lab.diff import Diff, diff, ptx_of
 from ptxlab.lab.named_kernels import KEPT, Kept, kernel_of
+from ptxlab.launch.plan import planned
+from ptxlab.launch.run import launch
 from ptxlab.options import complete
+from ptxlab.text import Module, parse
+from ptxlab.text.lint import lint
+from ptxlab.text.validate import validate
 
 STUB = "this cell still holds its stub; write PTX in its place"
 
@@ -128,60 +134,38 @@ def show(
     >>> pl.show(ptx, 4, 128, x, y, len(x), counters=True)
     """
     cell = Cell("")
+    runs = grid is not None or block is not None
+    if runs:
+        grid, block = 1 if grid is None else grid, 32 if block is None else block
     try:
         kernel = kernel_of(kernel)
         cell.ptx = text = ptx_of(kernel)  # where a builder's function is first run
-        cell.module = _module(kernel, text)
+        parsed = kernel if isinstance(kernel, Module) else getattr(kernel, "module", None)
+        cell.module = parsed or parse(text)
         if against is not None:
             cell.diff = diff(against, text)
-        if keep:
-            _keep(keep, kernel, text, grid, block, args, options)
+        if keep:  # with the options that a launch needs to be the same
+            same = {key: options[key] for key in ("entry", "shared") if options.get(key)}
+            KEPT[keep] = Kept(kernel, text, grid, block, tuple(args), same)
         if assemble:
             _assemble(cell, kernel, arch, sass)
         if cell.assembly is None:
             _validate(cell.module)
-        cell.warnings = _warnings(cell.module)
-        if grid is not None or block is not None:
-            grid, block = 1 if grid is None else grid, 32 if block is None else block
+        cell.warnings = lint(cell.module)
+        if runs:
             _run(cell, kernel, grid, block, args, {"arch": arch, **options})
     except PtxlabError as error:
         cell.error = error
     return cell
 
 
-def _keep(name: str, kernel: Any, text: str, grid: Any, block: Any, args: Any, options: dict[str, Any]) -> None:
-    """Notes the text and its launch, as far as that is asked for; of the options what a launch needs to be the same."""
-    if grid is not None or block is not None:
-        grid, block = 1 if grid is None else grid, 32 if block is None else block
-    same = {key: options[key] for key in ("entry", "shared") if options.get(key)}
-    KEPT[name] = Kept(kernel, text, grid, block, tuple(args), same)
-
-
-def _module(kernel: Any, text: str) -> Any:
-    from ptxlab import text as texts
-
-    if isinstance(kernel, texts.Module):
-        return kernel
-    return getattr(kernel, "module", None) or texts.parse(text)
-
-
 def _validate(module: Any) -> None:
     """Raises the first mistake that the instruction table knows of."""
-    from ptxlab.text.validate import validate
-
     for mistake in validate(module):
         raise mistake
 
 
-def _warnings(module: Any) -> list[PtxWarning]:
-    from ptxlab.text.lint import lint
-
-    return lint(module)
-
-
 def _assemble(cell: Cell, kernel: Any, arch: str | None, sass: bool) -> None:
-    from ptxlab import gpu
-
     try:
         try:
             cell.assembly = gpu.assemble(kernel, arch)
@@ -195,9 +179,6 @@ def _assemble(cell: Cell, kernel: Any, arch: str | None, sass: bool) -> None:
 
 
 def _run(cell: Cell, kernel: Any, grid: Any, block: Any, args: Sequence[Any], options: dict[str, Any]) -> None:
-    from ptxlab.launch.plan import planned
-    from ptxlab.launch.run import launch
-
     args = [as_numpy(value) for value in args]
     before = {k: a.copy() for k, a in enumerate(args) if isinstance(a, np.ndarray)}
     cell.run = launch(kernel, grid, block, *args, **options)

@@ -13,9 +13,10 @@ from typing import Any
 from IPython.core.error import UsageError
 
 from ptxlab.errors import CompileError, PtxlabError, PtxWarning, UnavailableError
-from ptxlab.lab import cuda_words, language
-from ptxlab.lab.cuda_magic import OPTIONS
-from ptxlab.lab.magics import STUBS
+from ptxlab.lab import language
+from ptxlab.lab.hover import explain_cuda
+from ptxlab.lab.magics import CUDA_OPTIONS, STUBS
+from ptxlab.text.lint import lint
 
 TARGET = "ptxlab.cells"
 
@@ -50,17 +51,16 @@ def explained(word: str) -> dict[str, Any] | None:
     """What a word of a `%%cuda` cell means: CUDA C++, or PTX in `asm`: a whole opcode, a special register."""
     ptx = word.replace("%%", "%")
     found = language.explain(ptx) if "." in ptx else None
-    return found if found is not None and found["word"] == ptx else cuda_words.explain(word)
+    return found if found is not None and found["word"] == ptx else explain_cuda(word)
 
 
 def compiled(text: str, magic: str, arch: str = "") -> list[PtxlabError]:
     """What NVRTC says against CUDA C++ under the options of its `%%cuda` line, or else the warnings about its PTX;
     nothing where there is no NVRTC."""
     from ptxlab.frontends import cuda
-    from ptxlab.text.lint import lint
 
     try:
-        options, rest = OPTIONS.parse_known_args(shlex.split(magic)[1:])
+        options, rest = CUDA_OPTIONS.parse_known_args(shlex.split(magic)[1:])
     except (ValueError, UsageError):  # an unfinished line of options: running the cell says what is wrong with it
         return []
     named = dict(itertools.pairwise(rest))

@@ -10,7 +10,8 @@ import numpy as np
 from IPython.core.completer import SimpleCompletion, context_matcher
 
 from ptxlab import kernels, targets
-from ptxlab.lab import cuda_words, language, library_subjects
+from ptxlab.lab import language, library_subjects
+from ptxlab.lab.hover import CUDA
 from ptxlab.lab.named_kernels import KEPT
 from ptxlab.launch.run import ALL_CHECKS
 
@@ -20,8 +21,6 @@ _MORE = {"%ptx_explore": ("seq_len", "row", "device", "sass"), "%ptx_debug": ("s
 """Parameters beside those of the kernel and its problem."""
 
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)|__global__[^;{(]*?(\w+)\s*\(")
-
-
 _NAME = re.compile(r"[A-Za-z_]\w*$")
 """An unfinished name of C++ before the cursor."""
 
@@ -56,7 +55,7 @@ def suggest(cell: str, row: int, line: str, magics: Any) -> tuple[str, list[tupl
         return word, [(o.word, o.kind) for o in options]
     if magic == "%%cuda":
         fragment = _NAME.search(line)
-        return (fragment[0], cuda_words.starting(fragment[0])) if fragment else None
+        return (fragment[0], [(w, x.kind) for w, x in CUDA.items() if w.startswith(fragment[0])]) if fragment else None
     word = line.lstrip().partition(" ")[0]
     if word in LINE_MAGICS and " " in line.lstrip():
         return _line(word, line, magics)

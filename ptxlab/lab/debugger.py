@@ -24,16 +24,19 @@ import anywidget
 import traitlets
 
 from ptxlab import kernels
+from ptxlab.attention.heuristics import SPLITTING
 from ptxlab.emulate.trace.recorder import Trace
 from ptxlab.emulate.trace.recording import Recording, open_trace
 from ptxlab.errors import DeviceFault, LaunchError, LaunchKeyboardInterrupt, TraceError
 from ptxlab.findings import Finding
-from ptxlab.lab import assets, debug_subjects, saved, trace_events
+from ptxlab.lab import assets, saved, trace_events
+from ptxlab.lab.controls import request
+from ptxlab.lab.library_subjects import named
 from ptxlab.lab.noticed import block_number
 from ptxlab.lab.static_copies import Copied
 from ptxlab.lab.trace_events import Shown
 from ptxlab.launch.options import check_names
-from ptxlab.launch.run import ALL_CHECKS, CHECKS
+from ptxlab.launch.run import ALL_CHECKS, CHECKS, launch
 from ptxlab.options import complete, is_whole, meant, unexpected
 from ptxlab.text import Module
 
@@ -43,6 +46,14 @@ OWN = ("memcheck", "racecheck", "synccheck")
 """The checks of one's own kernel: initcheck would move shared arrays apart, and the addresses on the page with them."""
 LIMIT = 32 << 20
 """Bytes of a trace that go to the page; recording for it stops there."""
+STEPPED = {"seq_q": 32, "seq_k": 32}
+"""Sizes that the debugger steps through, where nothing is said."""
+STEPPED_DECODE = {"seq_k": 48, "heads": 2, "kv_heads": 2, "splits": 2}
+"""The same for a decode kernel."""
+STEPPED_OF = {"hopper": {"tile_q": 128, "tile_kv": 32, "seq_q": 128, "seq_k": 96}}
+"""What a kernel has instead: hopper two consumers, and more tiles than the ring has stages."""
+LAUNCHED = ("device", "checks", "budget")
+"""What is passed on to the launch."""
 
 
 class Debugger(Copied, anywidget.AnyWidget):
@@ -156,15 +167,11 @@ def debug(
 def _found(what: Any, grid: Any, block: Any, args: tuple[Any, ...], trace: Trace, options: Any) -> Debugger:
     """The debugger on whatever was asked for."""
     if isinstance(what, str) and what in kernels.names():
-        return _watched(
-            lambda trace: debug_subjects.recorded(what, options, trace), trace, options.get("checks", CHECKS)
-        )
+        return _watched(lambda trace: recorded(what, options, trace), trace, options.get("checks", CHECKS))
     if grid is not None:
         block = getattr(what, "block", None) if block is None else block  # a Triton kernel knows its own
         if block is None:
             raise LaunchError("block: the number of threads is missing; write pl.debug(kernel, grid, block, ...)")
-        from ptxlab.launch.run import launch
-
         known = inspect.signature(launch).parameters
         if unknown := {name: value for name, value in options.items() if name not in known}:
             raise unexpected(debug, unknown, also=launch)
@@ -185,6 +192,24 @@ def _found(what: Any, grid: Any, block: Any, args: tuple[Any, ...], trace: Trace
     if isinstance(what, str | Path):
         return Debugger(open_trace(what))
     return _carried(what, trace)
+
+
+def recorded(name: str, parameters: dict[str, Any], trace: Any) -> Any:
+    """The run of a kernel of the library on random inputs, with its trace; `DeviceFault` has one, too. `seq_len` sets
+    both lengths, and as many heads have keys as there are."""
+    subject, given = named(name), dict(parameters)
+    options = {key: given.pop(key) for key in LAUNCHED if key in given}
+    known = {p.name for p in subject.parameters}
+    if "splits" in given and "splits" not in known:
+        raise LaunchError(f"splits: {name} does not split the keys; write {' or '.join(map(repr, SPLITTING))}")
+    if "seq_len" in given:
+        given = {**dict.fromkeys({"seq_q", "seq_k"} & known, given.pop("seq_len")), **given}
+    if "heads" in given:
+        given.setdefault("kv_heads", given["heads"])
+    sizes = {**(STEPPED if "seq_q" in known else STEPPED_DECODE), **STEPPED_OF.get(name, {})}
+    asked = request(subject, **{**{key: size for key, size in sizes.items() if key in known}, **given})
+    asked.check()
+    return subject.recorded(subject.build(asked.given), asked.given, trace, **options)
 
 
 def _is_kernel(what: Any) -> bool:

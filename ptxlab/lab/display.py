@@ -7,7 +7,7 @@ the other rooms, which do not know of HTML themselves.
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from ptxlab import figures
 from ptxlab.errors import DeviceFault, PtxlabError, PtxWarning
 from ptxlab.lab import assets, highlight, plots
+from ptxlab.lab.controls import said
 from ptxlab.names import source_name
 
 HEAT = "230, 120, 20"
@@ -43,8 +44,13 @@ def text(words: object) -> str:
 
 def table(rows: dict[str, object]) -> str:
     """Two columns: what, and how much."""
-    cells = "".join(f"<tr><th>{text(name)}</th><td>{text(value)}</td></tr>" for name, value in rows.items())
-    return f"<table>{cells}</table>"
+    return f"<table>{''.join(row([name], [value]) for name, value in rows.items())}</table>"
+
+
+def row(heads: Iterable[object], cells: Iterable[object] = ()) -> str:
+    """A row of a table."""
+    parts = [*(f"<th>{text(head)}</th>" for head in heads), *(f"<td>{text(cell)}</td>" for cell in cells)]
+    return f"<tr>{''.join(parts)}</tr>"
 
 
 def ptx_html(ptx: str, counts: dict[int, int] | None = None, error: Any = None) -> str:
@@ -153,7 +159,7 @@ def explorer_html(view: Any, parameters: dict[str, Any]) -> str:
     if not code:
         return page(f"<p>{text((view.problem or {}).get('message', 'The explorer needs a running kernel.'))}</p>")
     rows: dict[str, object] = {"kernel": f"{code['name']} for {code['arch']}, {code['instructions']} instructions"}
-    rows["parameters"] = ", ".join(f"{name} {_setting(x)}" for name, x in parameters.items() if name != "kernel")
+    rows["parameters"] = ", ".join(f"{name} {said(x)}" for name, x in parameters.items() if name != "kernel")
     rows |= _ran(run, (view.measures or {"list": ()})["list"])
     if view.problem:
         rows["error"] = view.problem["message"]
@@ -171,11 +177,6 @@ def explorer_html(view: Any, parameters: dict[str, Any]) -> str:
         _counted(run),
         f"<details><summary>PTX</summary>{_numbered(shown, counts)}{more}</details>",
     )
-
-
-def _setting(value: Any) -> str:
-    """A parameter's value as the controls have it."""
-    return {None: "auto", True: "on", False: "off"}[value] if value is None or isinstance(value, bool) else str(value)
 
 
 def _ran(run: Any, measured: Any) -> dict[str, object]:

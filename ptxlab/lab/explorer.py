@@ -14,36 +14,71 @@ The page is one anywidget, whose traits hold what its controls say and what `ptx
 from __future__ import annotations
 
 import functools
+import json
 import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import anywidget
 import ipywidgets as widgets
 import traitlets
 
 from ptxlab import kernels
 from ptxlab.errors import LaunchError, TargetError
-from ptxlab.lab import kernel_subject, library_subjects, saved
+from ptxlab.lab import assets, kernel_subject, library_subjects, saved
+from ptxlab.lab.controls import Panel
 from ptxlab.lab.debugger import Debugger
 from ptxlab.lab.edited_kernel import edited
 from ptxlab.lab.editing import Editor
 from ptxlab.lab.explorer_views import Version
-from ptxlab.lab.interrupts import on_interrupt
 from ptxlab.lab.lower_pane import Below
 from ptxlab.lab.noticed import block_number
-from ptxlab.lab.panel import Panel
-from ptxlab.lab.requests import Request
-from ptxlab.lab.session import Session
+from ptxlab.lab.session import Session, on_interrupt
 from ptxlab.lab.static_copies import Copied
-from ptxlab.lab.subject import Subject
+from ptxlab.lab.subject import Request, Subject
 from ptxlab.lab.variant_controls import BUILDING, named
-from ptxlab.lab.view import View
 from ptxlab.names import source_name
 
 FIRST_RESULT = 8.0
 """Seconds that a notebook's first display waits for the numbers that go into its static copy."""
+
+
+def _packed(value: Any, _view: Any) -> Any:
+    """A part that is text, on its way to the page: as bytes, which nothing between here and there reads through."""
+    return value and {"seq": value.get("seq", 0), "json": json.dumps(value, allow_nan=False).encode()}
+
+
+class View(anywidget.AnyWidget):
+    """The composite pane. Each trait is one part of an answer, a dictionary with the `seq` of its request, or None."""
+
+    _esm = assets.script()
+    _css = assets.style()
+    code = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
+    base = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
+    diff = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
+    assembly = traitlets.Any(None, allow_none=True).tag(sync=True)
+    run = traitlets.Any(None, allow_none=True).tag(sync=True)
+    measures = traitlets.Any(None, allow_none=True).tag(sync=True)
+    state = traitlets.Any(None, allow_none=True).tag(sync=True)
+    sass = traitlets.Any(None, allow_none=True).tag(sync=True)
+    sass_diff = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
+    problem = traitlets.Any(None, allow_none=True).tag(sync=True)
+    status = traitlets.Dict({"state": "building", "text": "", "busy": True, "seq": 0}).tag(sync=True)
+    controls: Any = traitlets.List([]).tag(sync=True)
+    values: Any = traitlets.Dict({"seq": 0, "given": {}, "notes": {}, "unused": []}).tag(sync=True)
+    below: Any = traitlets.Any(None, allow_none=True).tag(sync=True)
+    """The bar above what is open over the code."""
+    wants_sass = traitlets.Bool(False).tag(sync=True)
+    against = traitlets.Enum(("previous", "pinned"), "previous").tag(sync=True)
+    """What diff, machine code, counters and figures are compared with."""
+
+    def publish(self, parts: dict[str, Any]) -> None:
+        """Sends parts of an answer to the page in one message."""
+        with self.hold_sync():
+            for part, value in parts.items():
+                setattr(self, part, value)
 
 
 class Chosen(traitlets.Any):
@@ -204,7 +239,8 @@ class Explorer(Copied, widgets.Box):
         """The text of the file that `save` writes, of what is shown now."""
         open_ = self._below.widget
         debugged = open_.shown if isinstance(open_, Debugger) else None
-        return saved.explorer_page(self.view, debugged)
+        values = {name: getattr(self.view, name) for name in View.class_own_traits(sync=True)}
+        return saved.explorer_page(values, debugged)
 
     def _show(self, subject: Subject, values: dict[str, Any] | None = None) -> None:
         """Another subject, with these values of its controls."""

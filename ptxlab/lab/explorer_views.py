@@ -1,7 +1,7 @@
 """What the explorer shows, stage by stage, as plain data: code, diff, assembler, run, state, machine code.
 
-Each function takes the request or what an earlier stage made and returns a dictionary for the page (the shapes are in
-each docstring). Nothing here knows of widgets or threads, so all of it can be called and tested by itself.
+Each function takes the request or what an earlier stage made and returns a part for the page, as `protocol` has it.
+Nothing here knows of widgets or threads, so all of it can be called and tested by itself.
 """
 
 from __future__ import annotations
@@ -13,13 +13,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ptxlab import gpu, targets
 from ptxlab.errors import AssemblyError, PtxError, PtxlabError, UnavailableError
-from ptxlab.lab import dataflow, edited_kernel, highlight, hover, measures, protocol, run_pane, sass_pane
+from ptxlab.lab import dataflow, edited_kernel, highlight, hover, measures, protocol, run_pane
 from ptxlab.lab.alignment import Row, compare, declares
-from ptxlab.lab.requests import Request
-from ptxlab.lab.subject import TITLES, Ran
+from ptxlab.lab.highlight import opcode_html, span
+from ptxlab.lab.hover import table
+from ptxlab.lab.kernel_subject import Text, target_of
+from ptxlab.lab.subject import TITLES, Ran, Request
 from ptxlab.lab.variant_controls import said
 from ptxlab.names import source_name
+from ptxlab.text.validate import validate
 
 
 @dataclass
@@ -40,8 +44,7 @@ class Version:
 
 
 def build(request: Request) -> Version:
-    """{title, name, arch, seconds, instructions, ptx, python, links, docs, words, registers, touched, stores,
-    lesson}; `lesson` is the subject's, with the `row` of the Python pane that belongs to its line."""
+    """A kernel and its code pane, whose `lesson` is the subject's, with the `row` of the source that its line is of."""
     version = begun(request)
     finish(version)
     return version
@@ -93,11 +96,6 @@ def finish(version: Version) -> None:
     version.finished = True
 
 
-def label(version: Version) -> str:
-    """What a version is called: its entry name and target."""
-    return f"{version.code['name']} · {version.code['arch']}"
-
-
 _SHORT = {"same": "s", "renamed": "r", "changed": "c", "added": "+", "removed": "-", "note": "n"}
 CHANGES = ("added", "removed", "changed")
 GAP, COPIES = 3, 8
@@ -107,16 +105,15 @@ GAP, COPIES = 3, 8
 def diff(base: Version, version: Version) -> protocol.Diff:
     """What became of another version. `summary` counts instructions, `declarations` the other lines that changed."""
     rows = compare(base.lines, version.lines)
-    quiet = [r.kind in CHANGES and declares(_line(r, base, version)) for r in rows]
+    new = [version.lines[r.b] if r.b is not None else base.lines[r.a or 0] for r in rows]
+    quiet = [r.kind in CHANGES and declares(line) for r, line in zip(rows, new, strict=True)]
     return {
         "title": difference(base, version),
         "summary": _summary([r for r, declared in zip(rows, quiet, strict=True) if not declared], "instruction"),
-        "against": label(base),
+        "against": f"{base.code['name']} · {base.code['arch']}",
         "renamed": sum(r.kind == "renamed" for r in rows),
         "declarations": sum(quiet),
-        "rows": _folded(
-            [_row(r, "." if declared else "") for r, declared in zip(rows, quiet, strict=True)], base, version
-        ),
+        "rows": _folded([_row(r, "." * q) for r, q in zip(rows, quiet, strict=True)], new),
         "python": _source_diff(base.code["python"], version.code["python"]),
     }
 
@@ -131,10 +128,10 @@ def base(version: Version) -> protocol.Base:
     }
 
 
-def _folded(rows: list[list[Any]], old: Version, new: Version) -> list[list[Any]]:
-    """Marks the further copies of a change that is made for each of a thread's scores: "*" before the kind of a line,
-    "**" at the end of a copy. A copy is one if the first and what leads to it have all of its opcodes."""
-    lines = [new.lines[b] if b is not None else old.lines[a] for _, a, b, *_ in rows]
+def _folded(rows: list[list[Any]], lines: list[str]) -> list[list[Any]]:
+    """Marks, in rows of these `lines`, the further copies of a change that is made for each of a thread's scores: "*"
+    before the kind of a line, "**" at the end of a copy. A copy is one if the first and what leads to it have all of
+    its opcodes."""
     shapes = [re.sub(r"%\w+|\b\d\w*", "%", line.partition("//")[0]) for line in lines]
     changed = [n for n, row in enumerate(rows) if row[0][-1] in "c+-" and row[0][0] != "."]
     for begin, last in _runs(changed):
@@ -160,11 +157,6 @@ def _runs(changed: list[int]) -> Iterator[tuple[int, int]]:
         if n == len(changed) or changed[n] - changed[n - 1] > GAP + 1:
             yield changed[begin], changed[n - 1]
             begin = n
-
-
-def _line(row: Row, old: Version, new: Version) -> str:
-    """The line of a row: the new one where there is one."""
-    return new.lines[row.b] if row.b is not None else "" if row.a is None else old.lines[row.a]
 
 
 def difference(a: Version, b: Version) -> str:
@@ -219,10 +211,7 @@ def _row(row: Row, mark: str = "") -> list[Any]:
 
 
 def assemble(version: Version, request: Request) -> dict[str, Any]:
-    """{state: "ok", arch, registers, spill_bytes, shared_bytes, seconds, occupancy}, {state: "missing", note} where
-    NVIDIA's wheels are not installed, or {state: "error", note, error} where the assembler refuses the text."""
-    from ptxlab import gpu
-
+    """The assembler's figures; where it refuses the text also the `error`."""
     values = request.given
     try:
         made = gpu.assemble(version.built, _other_arch(version, values))
@@ -236,6 +225,8 @@ def assemble(version: Version, request: Request) -> dict[str, Any]:
     registers, static = (usage.registers, usage.shared_bytes) if usage else (made.registers, made.shared_bytes)
     shape = request.subject.shape(version.built, values)
     shared = static + (shape[2] if shape else 0)
+    asked = values.get("arch") or target_of(version.built.ptx)
+    target = asked if asked in targets.TARGETS else made.arch  # also one that is too old for the assembler
     return {
         "state": "ok",
         "arch": made.arch,
@@ -243,41 +234,24 @@ def assemble(version: Version, request: Request) -> dict[str, Any]:
         "spill_bytes": made.spill_bytes,
         "shared_bytes": shared,
         "seconds": made.seconds,
-        "occupancy": occupancy(_target(version, request, made.arch), registers, shared, shape[1]) if shape else None,
+        "occupancy": occupancy(target, registers, shared, shape[1]) if shape else None,
     }
 
 
 def _mistake(version: Version) -> PtxError | None:
     """The first mistake in a student's text that the instruction table knows of: it says more than the assembler."""
-    from ptxlab.lab.kernel_subject import Text
-    from ptxlab.text.validate import validate
-
     return next(iter(validate(version.built.module)), None) if isinstance(version.built, Text) else None
 
 
 def _other_arch(version: Version, values: dict[str, Any]) -> str | None:
     """The target to assemble for, where it is not the text's own."""
-    from ptxlab.lab.kernel_subject import target_of
-
     arch = values.get("arch")
     return arch if arch and arch != target_of(version.built.ptx) else None
-
-
-def _target(version: Version, request: Request, assembled: str) -> str:
-    """The target whose limits count: the one that was asked for, even if it is too old for the assembler, which then
-    takes a later one."""
-    from ptxlab import targets
-    from ptxlab.lab.kernel_subject import target_of
-
-    asked = request.given.get("arch") or target_of(version.built.ptx)
-    return asked if asked in targets.TARGETS else assembled
 
 
 def occupancy(arch: str, registers: int, shared: int, block: tuple[int, int, int]) -> protocol.Occupancy | None:
     """How much of a multiprocessor this kernel can keep busy, and what keeps it from more. None for a target whose
     limits are not known here."""
-    from ptxlab import targets
-
     if arch not in targets.TARGETS:
         return None
     threads = block[0] * block[1] * block[2]
@@ -294,14 +268,66 @@ def occupancy(arch: str, registers: int, shared: int, block: tuple[int, int, int
     }
 
 
+_MACHINE_WORD = re.compile(
+    r"""(?P<g>@!?U?P\w+)|(?P<l>`\([^)]*\))|(?P<r>\b(?:UR|R|UP|P|B)\d+(?:\.\w+)*|\bU?RZ\b|!?\bU?PT\b)"""
+    r"""|(?P<x>\bSR_[\w.]+|\bc\[[^\]]*\]\[[^\]]*\]|\bdesc\b)|(?P<n>-?\b(?:0x[0-9a-f]+|\d[\d.e+-]*)\b|[+-]INF)""",
+    re.VERBOSE,
+)
+
+OPCODES = {name: word.says for name, word in table("machine").items()}
+"""What machine opcodes do, in our words."""
+
+
 def sass(version: Version, request: Request) -> dict[str, Any]:
-    """The machine code; see `sass_pane.pane`."""
-    return sass_pane.pane(version.built, _other_arch(version, request.given), version.built.name)
+    """The machine code, linked line by line to the PTX that it came from; see `protocol.Sass`. Raises `AssemblyError`.
+
+    The link is line information: each PTX line gets a `.loc` of its own before NVIDIA's assembler sees it, and the
+    disassembler says for every machine instruction which `.loc` was in force. One PTX instruction may become none, one
+    or many machine instructions, and the assembler moves them about, so lines of both sides interleave.
+    """
+    built, arch = version.built, _other_arch(version, request.given)
+    try:
+        code = gpu.sass(built, arch)
+    except UnavailableError as missing:
+        return {"state": "missing", "note": f"needs ptxlab[sass]: {str(missing).splitlines()[0]}"}
+    lines: list[str] = []
+    links: list[list[int]] = []
+    docs: dict[str, str] = {}
+    count = 0
+    for function in sorted(code.functions, key=lambda f: f.name != built.name):
+        if lines:
+            lines.append("")
+        lines.append(span("d", source_name(function.name)))
+        for instruction in function.instructions:
+            lines.append(_machine_html(instruction))
+            count += 1
+            word = instruction.opcode.partition(".")[0]
+            if word in OPCODES:
+                docs[word] = OPCODES[word]
+            if instruction.line:
+                links.append([instruction.line, len(lines)])
+    return {"state": "ok", "arch": code.arch, "lines": lines, "links": links, "docs": docs, "instructions": count}
+
+
+def _machine_html(instruction: Any) -> str:
+    """An instruction as HTML with the classes of `lab.highlight`, its address in front."""
+    before, _, after = instruction.text.partition(instruction.opcode)
+    address = span("c", f"{instruction.address:04x}")
+    return f"{address} {_machine_words(before):<4}{opcode_html(instruction.opcode)}{_machine_words(after)}"
+
+
+def _machine_words(text: str) -> str:
+    out, at = [], 0
+    for found in _MACHINE_WORD.finditer(text):
+        css = {"g": "x"}.get(str(found.lastgroup), str(found.lastgroup))
+        out += [span("", text[at : found.start()]), span(css, found.group())]
+        at = found.end()
+    return "".join([*out, span("", text[at:])])
 
 
 def sass_diff(base: Version, version: Version, request: Request) -> dict[str, Any] | None:
-    """{summary, renamed, old, rows}: the machine code of both versions compared, registers renamed as the assembler
-    happens to number them; `old` are the lines of the other one. None where there is no machine code to compare."""
+    """The machine code of both versions compared, registers renamed as the assembler happens to number them. None where
+    there is no machine code to compare."""
     before, after = sass(base, base.request), sass(version, request)
     if before["state"] != "ok" or after["state"] != "ok":
         return None
@@ -327,9 +353,8 @@ def run(version: Version, request: Request) -> Ran | None:
 
 
 def state(version: Version, request: Request, ran: Ran | None) -> dict[str, Any] | None:
-    """{label, tiles, tile_kv, unit, row, kernel: {m, l, rescale}, numpy: {m, l, rescale}, makers: {m, l, rescale}}, as
-    lists with None for skipped tiles; makers are the PTX lines that compute each. None where a subject has no such
-    state; `note` says in words why there is nothing to plot; `merged` is what parts that were kept apart come to."""
+    """The online softmax of a row, None for skipped tiles; `makers` are the PTX lines that compute each number. None
+    where a subject has no such state."""
     if ran is None or ran.judged is None:
         return None
     head, row = run_pane.shown_head(request, ran), run_pane.shown_row(request, ran)
@@ -378,9 +403,8 @@ def setting(
 def problem(error: Exception, version: Version | None) -> protocol.Problem:
     """Any error for the page."""
     line = int(getattr(error, "line", 0) or 0)
-    python_line = None
-    if version is not None and line:
-        python_line = next((y for p, y in version.code["links"] if p == line), None)
+    links = version.code["links"] if version is not None and line else []
+    python_line = next((y for p, y in links if p == line), None)
     titles = {
         "TargetError": "This does not fit",
         "LaunchError": "These parameters do not fit together",

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ptxlab.lab import cell_questions, completion
-from ptxlab.lab.cuda_magic import CudaMagics
 from ptxlab.lab.display import register
-from ptxlab.lab.magics import PtxMagics
+from ptxlab.lab.magics import CudaMagics, PtxMagics
 
 
 def load_ipython_extension(shell: Any) -> None:

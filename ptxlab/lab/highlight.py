@@ -1,4 +1,4 @@
-"""Source text as HTML lines with short class names: PTX with our own Pygments lexer, Python with Pygments' own.
+"""Source text as HTML lines with short class names: PTX by the words that `alignment` compares, the rest by Pygments.
 
 Classes: `o` opcode (with each modifier in an `m` inside), `d` directive, `t` type, `r` register, `x` special register
 or builtin, `l` label, `n` number, `s` string, `c` comment, `k` Python keyword, `f` Python function, `g` decorator.
@@ -12,7 +12,7 @@ import html
 import linecache
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
@@ -22,7 +22,9 @@ from pygments.lexers import CudaLexer, PythonLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, String
 
 from ptxlab.errors import Span
-from ptxlab.lab.lexer import PtxLexer
+from ptxlab.isa.special_registers import NAMES
+from ptxlab.lab.alignment import PTX_WORD
+from ptxlab.lab.lexer import TYPES, UNDOTTED
 from ptxlab.text import SourceLines
 
 _PYTHON = (
@@ -36,124 +38,87 @@ _PYTHON = (
     (Operator.Word, "k"),
     (Keyword, "k"),
 )
-_OPCODE = Name.Function.Magic
-"""Our own token: a whole opcode, `fma.rn.f32`; its text holds the modifiers."""
-
-_PTX = (
-    (_OPCODE, "o"),
-    (Comment, "c"),
-    (String, "s"),
-    (Number, "n"),
-    (Name.Label, "l"),
-    (Name.Builtin, "x"),
-    (Name.Constant, "x"),
-    (Name.Variable, "r"),
-    (Keyword.Type, "t"),
-    (Keyword, "d"),
-    (Name.Decorator, "d"),
-    (Name.Other, "y"),
-)
-
-
-def ptx_lines(text: str) -> list[str]:
-    """The lines of PTX as HTML, as many as `text.splitlines()`."""
-    return list(_ptx_lines(text))
+_COLON = re.compile(r"\s*:(?!:)")
+"""What follows a label."""
 
 
 @functools.lru_cache(maxsize=32)
 def _ptx_lines(text: str) -> tuple[str, ...]:
-    if "/*" not in text:  # no comment reaches over a line's end, so each line stands for itself
-        return tuple(map(_ptx_line, text.splitlines()))
-    return _ptx_text(text)
+    out, at = [], 0
+    for found in PTX_WORD.finditer(text):
+        kind, word, start = str(found.lastgroup), found.group(), found.start()
+        if kind == "punct":
+            continue
+        if start > at:
+            out.append(span("", text[at:start]))
+        at = found.end()
+        if kind == "word" and start and text[start - 1] in "@!":
+            kind = "register"  # whose name does not say so, in a guard
+        label = kind in ("register", "label", "word") and _COLON.match(text, at)
+        out.append(span("l", word) if label else _ptx_word(kind, word))
+    out.append(span("", text[at:]))
+    return tuple(line.rstrip() for line in "".join(out).split("\n"))
 
 
-_SLOT = re.compile(
-    r"(?<=%)(?!clock|pm[0-7]|envreg|reserved)[A-Za-z_$][\w$]*?\d+(?![\w$.])"  # the name of a numbered register
-    r"|(?<![\w$%.])(?:[1-9]\d*|0[fF][0-9a-fA-F]{8})(?![\w$.])",  # a whole number, a float
-    re.ASCII,
-)
-_STANDS_FOR = "7777777"
-
-
-def _ptx_line(line: str) -> str:
-    """One line. Most lines of a kernel differ in numbers only, and numbers have no say in what a word is: the lexer
-    reads each pattern of a line once, with one number standing for all, and the line's own are put back."""
-    if _STANDS_FOR in line:
-        return "".join(_ptx_text(line))
-    numbers: list[str] = []
-
-    def take(found: re.Match[str]) -> str:
-        word = found.group()
-        if word[0] == "0":
-            numbers.append(word[2:])
-            return word[:2] + _STANDS_FOR + "A"
-        name = word.rstrip("0123456789")
-        numbers.append(word[len(name) :])
-        return name + _STANDS_FOR
-
-    pieces = _pattern(_SLOT.sub(take, line))
-    return pieces[0] + "".join(number + piece for number, piece in zip(numbers, pieces[1:], strict=True))
+def ptx_lines(text: str) -> list[str]:
+    """The lines of PTX as HTML, as many as `text.splitlines()`."""
+    return list(_ptx_lines("\n".join(text.splitlines()))) if text else []
 
 
 @functools.lru_cache(maxsize=1 << 13)
-def _pattern(line: str) -> tuple[str, ...]:
-    """The HTML of a line, cut where a number stood."""
-    return tuple(re.split(f"{_STANDS_FOR}A?", "".join(_ptx_text(line))))
+def _ptx_word(kind: str, word: str) -> str:
+    """A word as HTML; a comment of several lines as an element in each."""
+    css = _ptx_class(kind, word)
+    return opcode_html(word) if css == "o" else "\n".join(span(css, line) for line in word.split("\n"))
 
 
-def _ptx_text(text: str) -> tuple[str, ...]:
-    tokens = _with_opcodes(PtxLexer(stripnl=False, ensurenl=False).get_tokens(text))
-    return tuple(_lines(tokens, _PTX, len(text.splitlines())))
+def _ptx_class(kind: str, word: str) -> str:
+    if kind == "register":
+        return "x" if word[0] == "%" and word[1:].partition(".")[0] in NAMES else "r"
+    if kind != "word":
+        return {"comment": "c", "string": "s", "number": "n"}.get(kind, "")
+    if word[0] == ".":
+        return "t" if word[1:] in TYPES else "d"
+    if word in ("_", "WARP_SZ"):
+        return "x"
+    if "." in word or word in UNDOTTED:
+        return "o"
+    return "y" if re.fullmatch(r"_Z.*|\w+_param_\d+", word) else ""
 
 
-def _with_opcodes(tokens: Iterable[tuple[Any, str]]) -> Iterator[tuple[Any, str]]:
-    """Joins the lexer's opcode and modifiers into one token each."""
-    opcode = ""
-    for kind, text in tokens:
-        if opcode and kind in Keyword and text.startswith("."):
-            opcode += text
-            continue
-        if opcode:
-            yield _OPCODE, opcode
-        opcode = text if kind is Keyword else ""
-        if not opcode:
-            yield kind, text
-    if opcode:
-        yield _OPCODE, opcode
-
-
-def _opcode_html(word: str) -> str:
+def opcode_html(word: str) -> str:
+    """An opcode, of PTX or of machine code."""
     first, *modifiers = word.split(".")
-    return f'<span class="o">{first}{"".join(_span("m", f".{m}") for m in modifiers)}</span>'
+    return f'<span class="o">{first}{"".join(span("m", f".{m}") for m in modifiers)}</span>'
 
 
 @functools.lru_cache(maxsize=256)
 def python_lines(text: str) -> tuple[str, ...]:
     """The lines of Python as HTML, as many as `text.splitlines()`."""
-    return tuple(_lines(PythonLexer(stripnl=False, ensurenl=False).get_tokens(text), _PYTHON, len(text.splitlines())))
+    return _source_lines(PythonLexer(stripnl=False, ensurenl=False), text)
 
 
-def _lines(tokens: Iterable[tuple[Any, str]], classes: Any, count: int) -> list[str]:
+def _source_lines(lexer: Any, text: str) -> tuple[str, ...]:
     """One HTML string a line; neighbours of one class share an element."""
-    out: list[list[str]] = [[]]
-    named = ((_css(kind, classes), text) for kind, text in tokens)
-    for css, group in groupby(named, key=lambda word: word[0]):
-        for k, piece in enumerate("".join(text for _, text in group).split("\n")):
+    out, count = [""], len(text.splitlines())
+    words = ((_css(kind), word) for kind, word in lexer.get_tokens(text))
+    for css, group in groupby(words, key=lambda word: word[0]):
+        for k, piece in enumerate("".join(word for _, word in group).split("\n")):
             if k:
-                out.append([])
-            if piece:
-                out[-1].append(_opcode_html(piece) if css == "o" else _span(css, piece))
-    return ["".join(line).rstrip() for line in (*out, *[[]] * count)][:count]
+                out.append("")
+            out[-1] += span(css, piece)
+    return tuple(line.rstrip() for line in (out + [""] * count)[:count])
 
 
 @functools.cache
-def _css(kind: Any, classes: Any) -> str:
-    return next((css for parent, css in classes if kind in parent), "")
+def _css(kind: Any) -> str:
+    return next((css for parent, css in _PYTHON if kind in parent), "")
 
 
-def _span(css: str, text: str) -> str:
+def span(css: str, text: str) -> str:
+    """Words of a class, escaped."""
     words = html.escape(text, quote=False)
-    return f'<span class="{css}">{words}</span>' if css else words
+    return f'<span class="{css}">{words}</span>' if css and words else words
 
 
 # -- the Python that wrote the PTX -------------------------------------------------------------------------------------
@@ -162,18 +127,14 @@ def _span(css: str, text: str) -> str:
 def python_pane(
     spans: Mapping[int, Span], texts: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[dict[str, Any] | None, list[list[int]]]:
-    """({files, language, lines, numbers}, links) for a kernel's source; links are [PTX line, row of the pane], from 1,
-    files [row, file]: where the lines of each file begin.
-
-    The pane holds the functions that emitted PTX, the file with most of them first; a row without a number
-    (`numbers` 0) names the file or stands for what is left out. (None, []) where no line has a span that can be read.
-    """
+    """(the pane of a kernel's source, its links [PTX line, row]): the functions that emitted PTX, the file with most of
+    them first. (None, []) where no line has a span that can be read."""
     if not texts and isinstance(spans, SourceLines) and spans.string is not None:
         texts = {spans.string.file: spans.string.text}
     used: dict[str, set[int]] = {}
-    for span in spans.values():
-        used.setdefault(span.file, set()).add(span.line)
-    weight = Counter(span.file for span in spans.values())
+    for place in spans.values():
+        used.setdefault(place.file, set()).add(place.line)
+    weight = Counter(place.file for place in spans.values())
     lines: list[str] = []
     numbers: list[int] = []
     files: list[tuple[int, str]] = []
@@ -185,7 +146,7 @@ def python_pane(
             continue
         shown = c_lines if _is_c(file) else python_lines
         if lines:
-            lines += ["", _span("c", f"# {short_path(file)}")]
+            lines += ["", span("c", f"# {short_path(file)}")]
             numbers += [0, 0]
         files.append((len(lines) or 1, short_path(file)))
         before = 0
@@ -221,7 +182,7 @@ def _whole(source: list[str]) -> tuple[int, int, int]:
 @functools.lru_cache(maxsize=64)
 def c_lines(text: str) -> tuple[str, ...]:
     """The lines of CUDA C++ as HTML, as many as `text.splitlines()`."""
-    return tuple(_lines(CudaLexer(stripnl=False, ensurenl=False).get_tokens(text), _PYTHON, len(text.splitlines())))
+    return _source_lines(CudaLexer(stripnl=False, ensurenl=False), text)
 
 
 def _dedent(line: str, indent: int) -> str:

@@ -1,20 +1,70 @@
-"""What the mouse finds out in the PTX pane: opcodes, modifiers, operands and other words."""
+"""What the mouse finds out about a word: opcodes of PTX, modifiers, operands and others; CUDA C++; machine opcodes."""
 
 from __future__ import annotations
 
 import functools
 import re
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ptxlab import isa
 from ptxlab.isa import glossary
 from ptxlab.isa.docs import explain
 from ptxlab.isa.memory import SECTORS
-from ptxlab.lab import descriptors, word_table
+from ptxlab.lab import descriptors
 from ptxlab.names import source_name
 from ptxlab.text.model import Declaration, Module
 
-DIRECTIVES = {name: word.says for name, word in word_table.words("directive").items()}
+# -- the table of words, `words.tsv`: of CUDA C++, directives of PTX, opcodes of machine code --------------------------
+
+
+@dataclass(frozen=True)
+class Word:
+    """What a word means, how it is written, and the PTX that it becomes, "" where that depends or is none."""
+
+    says: str
+    syntax: str
+    ptx: str
+    kind: str
+
+
+@functools.cache
+def table(*kinds: str) -> dict[str, Word]:
+    """The words of these kinds by name, in the order of the table."""
+    found, kind = {}, ""
+    for line in Path(__file__).with_name("words.tsv").read_text(encoding="utf-8").splitlines():
+        if heading := re.fullmatch(r"\[(\w+)\]", line):
+            kind = heading[1]
+        elif kind in kinds and line and line[0] != "#":
+            name, syntax, ptx, says = line.split("\t")
+            found[name] = Word(says, syntax, ptx, kind)
+    return found
+
+
+CUDA = table("declaration", "variable", "type", "function")
+"""Those of CUDA C++, by name, without the namespace that they are in: for `%%cuda` cells as they are typed."""
+
+
+def explain_cuda(word: str) -> dict[str, Any] | None:
+    """The docs of a word as `lab.language.explain` has them, None where there is nothing to say. A namespace before it
+    and a member after it, as in `wmma::mma_sync` and `threadIdx.x`, are left out."""
+    name = word.partition(".")[0].rpartition("::")[2]
+    found = CUDA.get(name)
+    if found is None:
+        return None
+    told: dict[str, Any] = {"word": name, "says": found.says}
+    if found.syntax:
+        told["syntax"] = found.syntax
+    if found.ptx:
+        member = word.removeprefix(name) if found.kind == "variable" and word.startswith(f"{name}.") else ""
+        told["terms"] = [["in PTX", f"`{found.ptx}{member}`"]]
+    return told
+
+
+# -- the words of a kernel ---------------------------------------------------------------------------------------------
+
+DIRECTIVES = {name: word.says for name, word in table("directive").items()}
 """Directives and what they say."""
 
 BASIC = {"register", "warp", "lane", "block", "PTX"}

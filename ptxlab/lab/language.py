@@ -8,12 +8,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ptxlab import isa
+from ptxlab import gpu, isa
 from ptxlab.errors import AssemblyError, PtxError, PtxlabError, PtxWarning, UnavailableError
 from ptxlab.garbage_collection import uncollected
 from ptxlab.isa.actions import BRANCHES
 from ptxlab.isa.entries import Op
 from ptxlab.lab import descriptors, hover
+from ptxlab.lab.cell import assembly_line
+from ptxlab.text import parse
+from ptxlab.text.lint import lint
+from ptxlab.text.validate import validate
 
 MOST = 200
 """Suggestions that are offered at once."""
@@ -54,13 +58,9 @@ def explain(word: str, text: str = "") -> dict[str, Any] | None:
     try:
         return {"word": word, **hover.opcode(word)}
     except isa.FormError:
-        entry = isa.TABLE[name][0]
-        return {"word": name, "says": entry.says, "syntax": "\n".join(_syntaxes(name))}
-
-
-def _syntaxes(name: str) -> list[str]:
-    lines = list(dict.fromkeys(entry.syntax for entry in isa.TABLE[name]))
-    return lines[:6] + (["..."] if len(lines) > 6 else [])
+        lines = list(dict.fromkeys(entry.syntax for entry in isa.TABLE[name]))
+        syntax = "\n".join(lines[:6] + ["..."] * (len(lines) > 6))
+        return {"word": name, "says": isa.TABLE[name][0].says, "syntax": syntax}
 
 
 def declared(text: str) -> dict[str, str]:
@@ -135,23 +135,20 @@ def following(stem: str) -> dict[str, str]:
     return out
 
 
-def _after(entry: Op, words: list[str]) -> Iterator[Any]:
+def _after(entry: Op, words: list[str]) -> list[Any]:
     """The slots of an entry in which the next word may stand, once `words` are placed."""
-    places = [0]
-    for word in words:
-        reached = []
+
+    def reached(places: list[int]) -> Iterator[int]:
         for place in places:
             for k in range(place, len(entry.slots)):
-                if word in entry.slots[k].choices:
-                    reached.append(k + 1)
+                yield k
                 if not entry.slots[k].optional:
                     break
-        places = reached
-    for place in places:
-        for k in range(place, len(entry.slots)):
-            yield entry.slots[k]
-            if not entry.slots[k].optional:
-                break
+
+    places = [0]
+    for word in words:
+        places = [k + 1 for k in reached(places) if word in entry.slots[k].choices]
+    return [entry.slots[k] for k in reached(places)]
 
 
 # -- what is wrong -----------------------------------------------------------------------------------------------------
@@ -183,10 +180,6 @@ def marks(errors: list[PtxlabError]) -> list[dict[str, Any]]:
 @uncollected
 def read(text: str) -> tuple[list[PtxlabError], Any]:
     """(what the parser and the instruction table object to, or else the warnings; the module or None)."""
-    from ptxlab.text import parse
-    from ptxlab.text.lint import lint
-    from ptxlab.text.validate import validate
-
     try:
         module = parse(text)
     except PtxError as error:
@@ -196,9 +189,6 @@ def read(text: str) -> tuple[list[PtxlabError], Any]:
 
 def assembled(module: Any, arch: str | None = None) -> tuple[list[PtxlabError], str]:
     """(what NVIDIA's assembler objects to, one line with what it made of the module or why it is not there)."""
-    from ptxlab import gpu
-    from ptxlab.lab.cell import assembly_line
-
     try:
         return [], assembly_line(gpu.assemble(module, arch))
     except UnavailableError as missing:

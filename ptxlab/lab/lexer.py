@@ -76,9 +76,3 @@ class PtxLexer(RegexLexer):
         "comment": [(r"[^*]+|\*(?!/)", Comment.Multiline), (r"\*/", Comment.Multiline, "#pop")],
         "string": [(r'[^"\\\n]+', String.Double), (r"\\.", String.Escape), (r'"|(?=\n)', String.Double, "#pop")],
     }
-
-    @staticmethod
-    def analyse_text(text: str) -> float:
-        """How likely the text is PTX, from 0 to 1."""
-        found = [re.search(rf"^\s*\.{word}\s", text, re.MULTILINE) for word in ("version", "target", "address_size")]
-        return sum(match is not None for match in found) / 3

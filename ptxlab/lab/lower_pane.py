@@ -14,12 +14,7 @@ from ptxlab.emulate.trace.recording import Recording
 from ptxlab.errors import DeviceFault, PtxlabError
 from ptxlab.lab import protocol
 from ptxlab.lab.debugger import LIMIT, Debugger
-from ptxlab.lab.interrupts import on_interrupt
-
-
-def _nothing(_: bool) -> bool:
-    """Whether closing loses text: there is none."""
-    return False
+from ptxlab.lab.session import on_interrupt
 
 
 class Below(widgets.Box):
@@ -29,7 +24,7 @@ class Below(widgets.Box):
     def __init__(self, tell: Callable[[protocol.Below | None], None]) -> None:
         self._tell = tell
         self._bar: protocol.Below | None = None
-        self._loses: Callable[[bool], bool] = _nothing
+        self._loses: Callable[[bool], bool] | None = None
         self._number, self._recorded = 0, -1
         self._ended: Callable[[], None] | None = None
         self._then: Callable[[], None] | None = None  # what waits until somebody has said that the text may go
@@ -47,7 +42,7 @@ class Below(widgets.Box):
         widget: Any = None,
         ended: Callable[[], None] | None = None,
         close: str = "Close",
-        loses: Callable[[bool], bool] = _nothing,
+        loses: Callable[[bool], bool] | None = None,
         note: str = "",
     ) -> int:
         """Opens a widget, or a note, in place of what was open. `ended` is called when it is closed; `loses` tells
@@ -63,7 +58,7 @@ class Below(widgets.Box):
 
     def leave(self, then: Callable[[], None], closes: bool = False) -> None:
         """Does what closes this or opens something else here; where text is lost by that, once somebody has said so."""
-        if self._bar is None or not self._loses(closes):
+        if self._bar is None or self._loses is None or not self._loses(closes):
             return then()
         self._then = then
         self._tell({**self._bar, "asks": True})
@@ -78,7 +73,7 @@ class Below(widgets.Box):
     def clear(self) -> None:
         """Closes what is open."""
         self._number += 1
-        self.children, self._loses, self._bar = (), _nothing, None
+        self.children, self._loses, self._bar = (), None, None
         self._tell(None)
         ended, self._ended = self._ended, None
         if ended is not None:

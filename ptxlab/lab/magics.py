@@ -1,4 +1,5 @@
-"""The notebook's magics: `%%ptx` runs the PTX of a cell, `%ptx_explore` and `%ptx_debug` open explorer and debugger.
+"""The notebook's magics: `%%ptx` runs the PTX of a cell, `%%cuda` CUDA C++ through NVRTC, with the options of `%%ptx`;
+`%ptx_explore` and `%ptx_debug` open explorer and debugger.
 
 They are loaded with `%load_ext ptxlab`. Their defaults are traitlets: `c.PtxMagics.arch = "sm_90"` in a configuration
 file, or `%config PtxMagics.arch = "sm_90"` in a notebook. Everything they do is also one call of `pl.show`,
@@ -14,16 +15,20 @@ from typing import Any
 import numpy as np
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
-from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+from IPython.core.magic_arguments import MagicArgumentParser, argument, magic_arguments, parse_argstring
 from IPython.display import display
 from traitlets import Unicode
 
 from ptxlab.emulate.trace.recorder import Trace
 from ptxlab.errors import PtxlabError
+from ptxlab.frontends import cuda
 from ptxlab.lab.cell import STUB, Cell, show
 from ptxlab.lab.named_kernels import KEPT, Kept
 from ptxlab.options import meant
 
+CUDA_OPTIONS = MagicArgumentParser("%%cuda", add_help=False)
+"""The options that `%%cuda` has beside those of `%%ptx`."""
+CUDA_OPTIONS.add_argument("--option", metavar="FLAG", action="append", default=[])
 STUBS = re.compile(r"^\s*(#+ *YOUR CODE HERE|raise NotImplementedError)", re.MULTILINE)
 _DEBUGGED = """a kernel of the library, a kept name, a trace file, or a variable with a run, a result, a fault or a
     trace; by default what the last %%ptx --trace recorded"""
@@ -104,9 +109,8 @@ class PtxMagics(Magics):
         try:
             against = self._against(options.diff) if options.diff else None
             arguments = self._arguments(options.args) if options.args else []
-            launch: dict[str, Any] = {"device": options.device or self.device, "shared": options.shared}
-            launch |= {"entry": options.entry, "seed": options.seed, "counters": options.counters}
-            launch |= {"budget": options.budget}
+            launch = {name: getattr(options, name) for name in ("shared", "entry", "seed", "counters", "budget")}
+            launch["device"] = options.device or self.device
             if options.trace:
                 launch["trace"] = Trace()
             if options.checks:
@@ -187,6 +191,39 @@ class PtxMagics(Magics):
             return view(what, **parameters)
         except PtxlabError as error:
             raise UsageError(str(error)) from None
+
+
+@magics_class
+class CudaMagics(Magics):
+    """`%%cuda`."""
+
+    def __init__(self, shell: Any, ptx: PtxMagics) -> None:
+        super().__init__(shell)
+        self.ptx = ptx
+
+    @cell_magic
+    def cuda(self, line: str, cell: str = "") -> None:
+        """Compiles the CUDA C++ of this cell, shows its PTX and runs it with arrays from the notebook.
+
+        Takes the options of %%ptx, and --option=FLAG for NVRTC, as often as wanted: --option=--use_fast_math.
+        -o k puts the Run into k or, without a launch, the kernel, whose variables are set by k["weights"] = array.
+        A kernel that is not `extern "C"` can be named with --entry as it is written: --entry "fill<float, 4>".
+
+        Example: %%cuda --grid 4 --block 128 --args 512,2.0,x,y
+        """
+        options = self.ptx.options("%%cuda", line, CUDA_OPTIONS)
+        result = self._compile(cell, options, options.option)
+        self.ptx.give(options, result)
+
+    def _compile(self, source: str, options: Any, flags: list[str]) -> Cell:
+        if STUBS.search(source):
+            return Cell(source, error=Mistake(STUB.replace("PTX", "CUDA C++")))
+        try:
+            kernel = cuda(source, options.arch or self.ptx.arch or None, options.entry, flags, file="cell.cu")
+        except PtxlabError as error:
+            return Cell(source, error=error)
+        options.entry = None
+        return self.ptx.show(options, kernel.ptx, kernel)
 
 
 def _named(words: list[str]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from ptxlab.lab import protocol
 from ptxlab.lab.subject import TITLES
 
 LESS, MORE = -1, 1
+Data = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Setting:
         return str(self.key.subject.name)
 
 
-def figures(code: Mapping[str, Any], assembly: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
+def figures(code: Data, assembly: Data, run: Data) -> dict[str, Any]:
     """The numbers of a setting by the keys of `MEASURES`, from the parts of its answer; those that are missing are
     empty."""
     assembled = assembly if assembly.get("state") == "ok" else {}
@@ -85,15 +86,13 @@ def _share(part: Any, whole: Any) -> Any:
     return part / whole if isinstance(part, int | float) and isinstance(whole, int | float) and whole else part
 
 
-def counter_rows(run: Mapping[str, Any]) -> dict[str, Any]:
+def counter_rows(run: Data) -> dict[str, Any]:
     """The rows of the counters pane by name."""
     counters = run.get("counters") or {"memory": (), "work": ()}
     return {row["name"]: row for row in (*counters["memory"], *counters["work"])}
 
 
-def _notes(
-    code: Mapping[str, Any], assembly: Mapping[str, Any], run: Mapping[str, Any]
-) -> dict[str, tuple[str, str, str]]:
+def _notes(code: Data, assembly: Data, run: Data) -> dict[str, tuple[str, str, str]]:
     """By key: the words below a figure, what there is to say of it, and its mood, "good", "bad", "warn" or ""."""
     state, spilled = assembly.get("state"), assembly.get("spill_bytes")
     none = {"missing": "no assembler here", "error": "✗ refused"}.get(str(state), "")
@@ -131,17 +130,10 @@ def _notes(
     return found
 
 
-def part(
-    now: Setting,
-    before: Setting | None,
-    code: Mapping[str, Any],
-    assembly: Mapping[str, Any],
-    run: Mapping[str, Any],
-) -> protocol.Measures:
+def part(now: Setting, before: Setting | None, code: Data, assembly: Data, run: Data) -> protocol.Measures:
     """All figures for the page. `title` names what differs from `before`, "" without one, `moved` lists it; `work` is
-    how many times as large the problem is; `counted` what was counted before. `list` has for each measure {key, label,
-    now, before, verdict, note, says, mood, page}: `now` and `before` are texts, `now` None where nothing is known yet,
-    `before` None where it is the same; `verdict` is "better", "worse" or ""."""
+    how many times as large the problem is; `counted` what was counted before. Of each measure `now` is None where
+    nothing is known yet, `before` None where it is the same."""
     before = None if before is None or before.key == now.key else before
     moved = [] if before is None else changes(before, now)
     title = said(moved)

@@ -18,9 +18,8 @@ LOOKED_AT = 500
 
 
 def listed(findings: Sequence[Finding], grid: tuple[int, int, int]) -> list[protocol.Finding]:
-    """[{check, message, more, parties: [{line, source, from, block, warp, lane, did}]}], in the order of the findings,
-    each of which is about another pair of source lines. `more`: where in memory, and how often; `from`: the place in
-    the source; `block`: its number in the grid; `did`: a verb."""
+    """The findings, each of which is about another pair of source lines. `more`: where in memory, and how often;
+    `from`: the place in the source; `block`: its number in the grid; `did`: a verb."""
     out: list[protocol.Finding] = []
     for each in findings:
         more = [each.where, f"seen {each.count:,} times" if each.count > 1 else ""]

@@ -212,7 +212,7 @@ class CounterRow(TypedDict):
 
 
 class Counters(TypedDict):
-    """The counters pane: see `counters_pane.show`."""
+    """The counters pane: see `run_pane.counters`."""
 
     instructions: dict[Literal["warps", "threads"], int]
     opcodes: list[tuple[str, int, int]]
@@ -337,7 +337,7 @@ class Problem(Part):
 
 
 class Status(Part):
-    """What the session is at."""
+    """What the session is at; of a run that is long enough also how far it is, and the seconds that it takes in all."""
 
     state: Literal["building", "running", "done", "failed", "cancelled", "asking", "saved"]
     text: str

@@ -17,7 +17,6 @@ from ptxlab.emulate.trace.excerpt import excerpt
 from ptxlab.emulate.trace.recording import Recording
 from ptxlab.lab import assets, descriptors, timeline, trace_events
 from ptxlab.lab.trace_events import Shown
-from ptxlab.lab.view import View
 
 BYTES = 14_000
 """Bytes of the trace that a saved notebook keeps: a whole notebook with explorer and debugger stays below 300 KB."""
@@ -74,10 +73,9 @@ def live(widget: str, values: dict[str, Any], *without: str) -> str:
     return _LOADER.replace("DATA", base64.b64encode(zlib.compress(packed.encode(), 9)).decode())
 
 
-def explorer_page(view: View, debugged: Shown | None = None) -> str:
-    """The explorer as one file: code, diff, figures, plots. debugged: what a debugger over it shows, with `SHARED`
-    bytes of its steps."""
-    values = {name: getattr(view, name) for name in View.class_own_traits(sync=True)}
+def explorer_page(values: dict[str, Any], debugged: Shown | None = None) -> str:
+    """The explorer as one file: code, diff, figures, plots. values: the traits of its view; debugged: what a debugger
+    over it shows, with `SHARED` bytes of its steps."""
     seq = (values["code"] or {}).get("seq", 0)
     values["status"] = {"state": "saved", "text": "a saved page", "busy": False, "seq": seq}
     if (values["sass"] or {}).get("seq") != seq:  # of an earlier setting, when it was wanted last

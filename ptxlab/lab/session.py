@@ -8,29 +8,62 @@ before comes back soon. After a rest the setting that is likely to come next is 
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
+from IPython.core.getipython import get_ipython
+
+from ptxlab.emulate.runtime.progress import Watching, watched
 from ptxlab.errors import PtxlabError
 from ptxlab.lab import explorer_views, measures, protocol, run_pane
-from ptxlab.lab.ahead import Cells, next_setting, switched_on
-from ptxlab.lab.explorer_runs import Running, Unconfirmed
 from ptxlab.lab.explorer_views import Version
 from ptxlab.lab.measures import Setting
-from ptxlab.lab.requests import Request
-from ptxlab.lab.result_cache import Kept
-from ptxlab.lab.subject import Ran
+from ptxlab.lab.subject import Ran, Request, machines
 
 REST = 0.4
 """Seconds after an answer until the setting that is likely to come next is answered ahead."""
+KEEP = 160
+"""How many parts of answers are kept: some thirty settings have so many."""
+SWITCH = "PTXLAB_BUILD_AHEAD"
+"""The environment variable that switches this off, with "off"."""
+HEAVY = 5e7
+"""Multiplications of a run (see `Request.work`) from which on a setting is not answered ahead: it may take a second."""
 WORTH_SAYING = 0.1
 """Seconds of building before it is said that something is being built: to say it costs the page a frame."""
-Publish = Callable[[dict[str, Any]], None]
-T = TypeVar("T")
+LONG = 5.0
+"""Seconds: a run that is likely to take longer says so before it begins, or asks whether to begin."""
+TELLING_RATE = 1.0
+"""Seconds that a run should take by `RATES` for its rate to count: a shorter one is mostly the kernel's translation."""
+RATES = {"cpu": 2e-8, "step": 1e-5}
+"""Seconds for one multiplication of `Request.work` by device, before a run of the kernel has been measured: between the
+fastest and the slowest rung, as measured on two cores."""
+TELLING = 0.4
+"""Seconds between two words on how far a run is."""
+Says = Callable[[str, dict[str, Any]], None]
+"""Tells how far a run is: a text, and its `done`, `blocks`, `seconds` and `estimate`."""
+
+
+class Kept(OrderedDict[tuple[str, Hashable], Any]):
+    """The one cache between a control and the page: parts of answers, by their name and what they were made of, the
+    newest last."""
+
+    def __call__(self, part: str, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What was made before for this key, or is made now; the oldest is let go where there are too many."""
+        if (part, key) not in self:
+            self[part, key] = make()
+        self.move_to_end((part, key))
+        while len(self) > KEEP:
+            self.popitem(last=False)
+        return self[part, key]
 
 
 class Session:
@@ -38,14 +71,10 @@ class Session:
     "base", "assembly", "run", "measures", "state", "sass", "sass_diff", "problem" and "status"; each holds the `seq` of
     the request it answers. What is ready together is published together, before the next piece of work begins.
 
-    A status is {state, text, busy, failed, seq}: `state` is "building", "running", "done", "failed", "cancelled" or
-    "asking". That of a run has also `done`, `blocks`, `seconds` and `estimate`, the seconds that it takes in all, as
-    far as that is known.
-
-    asks: whether a run of more than `estimates.LONG` seconds waits for `confirm`. Until then the state is "asking",
+    asks: whether a run of more than `LONG` seconds waits for `confirm`. Until then the state is "asking",
     with the `estimate`."""
 
-    def __init__(self, publish: Publish, asks: bool = False) -> None:
+    def __init__(self, publish: Callable[[dict[str, Any]], None], asks: bool = False) -> None:
         self._publish = publish
         self._running = Running(self._outdated, asks)
         self._asking = -1  # the number of the request that waits to be confirmed
@@ -164,58 +193,38 @@ class Session:
             likely = next_setting(self._shown, request)
         self._shown = request
         if likely is not None and switched_on():
-            timer = threading.Timer(REST, self._ahead, (likely, seq, Cells()))
+            timer = threading.Timer(REST, self._ahead, (likely, seq, cells_begun()))
             timer.daemon = True
             timer.start()
 
-    def _ahead(self, request: Request, seq: int, cells: Cells) -> None:
+    def _ahead(self, request: Request, seq: int, cells: int) -> None:
         """Answers a request for later. It is dropped at its next stage once a cell runs or anything is asked."""
-        with contextlib.suppress(PtxlabError, ValueError, MemoryError, KeyboardInterrupt):  # whoever asks is told
-            for _ in self._filled(request, seq):
-                if self._outdated(seq) or cells.ran():
+        with contextlib.suppress(
+            PtxlabError, Unconfirmed, ValueError, MemoryError, KeyboardInterrupt
+        ):  # who asks is told
+            for _ in self._stages(request, seq, ahead=True):
+                if self._outdated(seq) or cells_begun() != cells:
                     return
-
-    def _filled(self, request: Request, seq: int) -> Iterator[None]:
-        def silent(text: str, more: dict[str, Any]) -> None:
-            """Nobody waits for this run."""
-
-        yield
-        version = self._kept("version", request.version_key, lambda: explorer_views.build(request))
-        yield
-        made = explorer_views.assemble(version, request)
-        if version.error is not None or "error" in made:
-            return
-        key = request.result_key
-        self._kept("assembly", key, lambda: made)
-        yield
-        ran = self._kept("outcome", key, lambda: self._running.run(version, request, seq, silent))
-        self._kept("run", request, lambda: run_pane.show(ran, request, version.built))
-        yield
-        with self._running.watched(seq, silent):
-            self._kept("state", request, lambda: explorer_views.state(version, request, ran))
 
     def _answer(self, request: Request, seq: int) -> bool:
         """Publishes the answer part by part; whether it is whole."""
         start = time.perf_counter()
         times: dict[str, float] = {}
         ready: dict[str, Any] = {}
-        failed = False
-        asking: Unconfirmed | None = None
         try:
             for part, value in self._stages(request, seq):
                 if self._outdated(seq):
                     return False
                 times[part] = time.perf_counter() - start
                 if part == "status":  # work begins: what there is so far can be looked at
-                    assert value is not None
-                    ready[part] = {**self._status(value.pop("state"), value.pop("text"), seq, **value)}
-                    ready[part]["times"] = dict(times)
-                    self._send(seq, ready)
+                    self._send(seq, {**ready, part: self._status(seq=seq, **value, times=dict(times))})
                     ready = {}
                 else:
                     ready[part] = None if value is None else {**value, "seq": seq}
+            status = self._status("done", f"done in {time.perf_counter() - start:.2f} s", seq)
         except Unconfirmed as held:
-            asking = held
+            self._asking = seq
+            status = self._status("asking", str(held), seq, **held.more)
         except KeyboardInterrupt:
             if self._outdated(seq):  # the watch of the launch has raised it
                 return False
@@ -227,23 +236,14 @@ class Session:
                 import traceback
 
                 traceback.print_exc()
-            failed = True
-            version = self.version if times else None
-            ready["problem"] = {**explorer_views.problem(error, version), "seq": seq}
-        state, text = ("failed", "stopped: see the message") if failed else ("done", "done")
-        if asking is not None:
-            self._asking = seq
-            says = self._status("asking", str(asking), seq, times=times, **asking.more)
-            self._send(seq, {**ready, "status": says})
-            return False
-        if not failed:
-            text = f"done in {time.perf_counter() - start:.2f} s"
-        self._send(seq, {**ready, "status": self._status(state, text, seq, times=times)})
-        return not failed
+            ready["problem"] = {**explorer_views.problem(error, self.version if times else None), "seq": seq}
+            status = self._status("failed", "stopped: see the message", seq)
+        self._send(seq, {**ready, "status": {**status, "times": times}})
+        return status["state"] == "done"
 
-    def _stages(self, request: Request, seq: int) -> Iterator[tuple[str, Any]]:
+    def _stages(self, request: Request, seq: int, ahead: bool = False) -> Iterator[tuple[str, Any]]:
         """The parts of an answer in the order in which a reader wants them. What is kept from before comes at once, so
-        nothing is said of the work on it."""
+        nothing is said of the work on it. ahead: nobody waits for it, and it is not what is shown."""
         request.check()
         kept, key, view = self._kept, request.result_key, replace(request, sass=False)
         version = kept.get(("version", request.version_key))
@@ -252,7 +252,8 @@ class Session:
             yield "status", {"state": "building", "text": "building"}
 
         def says(text: str, more: dict[str, Any]) -> None:
-            self._send(seq, {"status": self._status("running", text, seq, **more)})
+            if not ahead:
+                self._send(seq, {"status": self._status("running", text, seq, **more)})
 
         begun = time.perf_counter()
         version = version or explorer_views.begun(request)
@@ -274,7 +275,7 @@ class Session:
             now = explorer_views.setting(version, request, dict(assembly), dict(run), ran)
             return now, measures.part(now, before, version.code, dict(assembly), dict(run))
 
-        self.version = version
+        self.version = self.version if ahead else version
         yield "code", version.code
         yield "problem", None
         yield "base", explorer_views.base(other)
@@ -308,12 +309,14 @@ class Session:
             shown_run = kept("run", view, lambda: run_pane.show(ran, view, version.built))
             yield "run", {**shown_run, "cached": ran_before}
             now, figures = measured(assembly, shown_run, ran)
-            self._settle(now)
+            if not ahead:  # from now on this setting is shown, and the next one is compared with it
+                self._settled = [now, *(s for s in self._settled[:2] if s.key != now.key)][:2]
+                self._pinned = self._pinned or now
             yield "measures", figures
             if ("state", view) not in kept:
                 yield "status", {"state": "running", "text": "recording the softmax"}
             with self._running.watched(seq, says):
-                yield ("state", kept("state", view, lambda: explorer_views.state(version, view, ran)))
+                yield "state", kept("state", view, lambda: explorer_views.state(version, view, ran))
         except (PtxlabError, Unconfirmed) as stopped:  # the machine code can be shown all the same
             fault = stopped
         if request.sass:
@@ -323,16 +326,119 @@ class Session:
         if fault is not None:
             raise fault
 
-    def _settle(self, now: Setting) -> None:
-        """From now on this setting is the one that is shown, and the next one is compared with it."""
-        self._settled = [now, *(s for s in self._settled[:2] if s.key != now.key)][:2]
-        self._pinned = self._pinned or now
+
+# -- launches: how long they are likely to take, whether to begin them, how far they are, and their end ----------------
 
 
-def begun_ahead(work: Callable[[], T]) -> Future[T]:
+class Unconfirmed(Exception):
+    """A run that begins only when somebody has said so; `more` is what the status says of it."""
+
+    def __init__(self, text: str, **more: Any) -> None:
+        super().__init__(text)
+        self.more = more
+
+
+class Running:
+    """The launches of one session. outdated: whether nobody waits any more for the request with this number; asks:
+    whether a run of more than `LONG` seconds waits to be confirmed."""
+
+    def __init__(self, outdated: Callable[[int], bool], asks: bool) -> None:
+        self._outdated, self._asks = outdated, asks
+        self._rates: dict[tuple[str, str], float] = {}  # seconds for one multiplication, by kernel and device
+        self._confirmed: set[Request] = set()
+        self._watching: Watching | None = None  # the launch in work
+        self._telling = 0, 0.0  # the request of which it is said how far its run is, and since when
+
+    def seconds(self, request: Request) -> float | None:
+        """The seconds that a run is likely to take; None where that is not known."""
+        device, work = machines(request.device)[-1], request.work
+        rate = self._rates.get((request.subject.name, device), RATES.get(device))
+        return None if work is None or rate is None else work * rate
+
+    def foreseen(self, request: Request) -> dict[str, Any]:
+        """What to say of a run that begins: `text`, and `estimate`, its seconds or None where it is short."""
+        estimate = self.seconds(request)
+        if estimate is None or estimate <= LONG:
+            return {"text": "running", "estimate": None}
+        return {"text": f"running, about {in_seconds(estimate)}", "estimate": estimate}
+
+    def held(self, request: Request) -> Unconfirmed | None:
+        """What to ask before this request's run begins; None where it may begin."""
+        estimate = self.foreseen(request)["estimate"]
+        if not self._asks or estimate is None or request.result_key in self._confirmed:
+            return None
+        return Unconfirmed(f"a run of about {in_seconds(estimate)}", estimate=estimate)
+
+    def confirm(self, request: Request) -> None:
+        """From now on the run of this request may begin."""
+        self._confirmed.add(request.result_key)
+
+    def run(self, version: Version, request: Request, seq: int, says: Says) -> Ran | None:
+        """Runs the kernel, and notes how long it took."""
+        start = time.perf_counter()
+        with self.watched(seq, says, self.seconds(request)):
+            ran = explorer_views.run(version, request)
+        device, work = machines(request.device)[-1], request.work
+        if ran is not None and work and work * RATES.get(device, 0.0) > TELLING_RATE:
+            self._rates[request.subject.name, device] = (time.perf_counter() - start) / work
+        return ran
+
+    def hurry(self) -> None:
+        """Has a launch in work ask at once whether it is outdated."""
+        watching = self._watching
+        if watching is not None:
+            watching.hurry()
+
+    def tell(self, seq: int) -> None:
+        """From now on it is said how far the run of this request is: so far the page may have said "building"."""
+        self._telling = seq, time.perf_counter()
+
+    @contextmanager
+    def watched(self, seq: int, says: Says, expected: float | None = None) -> Iterator[None]:
+        """Launches that this thread makes meanwhile are stopped once their request is outdated; of the others it is
+        said how far they are. expected: the seconds that they are likely to take, until blocks that are done say
+        more."""
+        with watched(self._watch(seq, says, expected)) as watching:
+            self._watching = watching
+            try:
+                yield
+            finally:
+                if self._watching is watching:  # and not a newer one's
+                    self._watching = None
+
+    def _watch(self, seq: int, says: Says, expected: float | None) -> Callable[[int, int, int], None]:
+        start = time.perf_counter()
+        told = start
+
+        def watch(done: int, blocks: int, _instructions: int) -> None:
+            nonlocal told
+            if self._outdated(seq):
+                raise KeyboardInterrupt
+            now = time.perf_counter()
+            shown, since = self._telling
+            if shown != seq or now - max(told, since) < TELLING:
+                return
+            told, seconds = now, now - start
+            estimate = seconds * blocks / done if done else expected
+            text = f"running, {done:,} of {blocks:,} blocks done"
+            if estimate is not None and estimate > LONG:
+                text += f", about {in_seconds(estimate)} in all"
+            says(text, {"done": done, "blocks": blocks, "seconds": seconds, "estimate": estimate})
+
+        return watch
+
+
+def in_seconds(seconds: float) -> str:
+    """A time that nobody knows exactly: 8 s, 40 s, 3 min, 2 h."""
+    if seconds < 60:
+        return f"{seconds:.0f} s" if seconds < 10 else f"{round(seconds, -1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.0f} h"
+
+
+def begun_ahead(work: Callable[[], Any]) -> Future[Any]:
     """Begins work at once, in a thread of its own that the interpreter's end does not wait for; its `result` waits for
     what it gives, or raises what it raised."""
-    found: Future[T] = Future()
+    found: Future[Any] = Future()
 
     def do() -> None:
         try:
@@ -342,3 +448,67 @@ def begun_ahead(work: Callable[[], T]) -> Future[T]:
 
     threading.Thread(target=do, name="ptxlab-ahead", daemon=True).start()
     return found
+
+
+# -- what is likely to be asked for next: one who moves a slider by a step will move it again, the same way ------------
+
+
+def switched_on() -> bool:
+    """Whether anything is answered ahead."""
+    return os.environ.get(SWITCH) != "off"
+
+
+def next_setting(before: Request, now: Request) -> Request | None:
+    """The setting that is likely to come after two others: a parameter of the PTX moved on as it was moved last. None
+    where something else was changed, or where it cannot be moved further."""
+    changed = [(name, old, new) for (name, new), (_, old) in zip(now.values, before.values, strict=False) if old != new]
+    if before.subject is not now.subject or len(changed) != 1:
+        return None
+    ((name, old, new),) = changed
+    parameter = next((p for p in now.subject.building if p.name == name), None)
+    if parameter is None or not now.subject.family:
+        return None
+    values = parameter.choices or range(parameter.minimum, parameter.maximum + 1)
+    if old not in values or new not in values:
+        return None
+    there = 2 * values.index(new) - values.index(old)
+    if not 0 <= there < len(values):
+        return None
+    value = values[there]
+    after = replace(now, values=tuple((n, value if n == name else x) for n, x in now.values), sass=False)
+    work = after.work
+    return None if work is None or work > HEAVY else after
+
+
+def cells_begun() -> int:
+    """How many cells of the notebook have begun so far."""
+    shell: Any = get_ipython()
+    return 0 if shell is None else len(shell.history_manager.input_hist_raw)
+
+
+# -- what the notebook's ■ (Kernel > Interrupt) ends besides a cell: work in threads that goes on after its cell -------
+
+_ended: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def on_interrupt(work: Any) -> None:
+    """From now on, and as long as it lives, the work is cancelled by an interrupt that comes while no cell runs: by its
+    `cancel`, which does nothing while there is none. Between two cells ipykernel ignores SIGINT; while a cell runs, the
+    interrupt is that cell's, as ever."""
+    _ended.add(work)
+    kernel: Any = getattr(get_ipython(), "kernel", None)
+    # What the kernel has kept here is in place again when the cell that now runs has ended.
+    if getattr(kernel, "saved_sigint_handler", None) is signal.SIG_IGN:
+        kernel.saved_sigint_handler = _interrupted
+
+
+def _interrupted(*_: Any) -> None:
+    """The handler of SIGINT between two cells."""
+    # Not here: this may have come between any two instructions of who holds a lock that a cancellation needs.
+    threading.Thread(target=cancel_all, name="ptxlab-interrupt", daemon=True).start()
+
+
+def cancel_all() -> None:
+    """Cancels all work that is there."""
+    for work in tuple(_ended):
+        work.cancel()

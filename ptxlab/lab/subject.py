@@ -12,12 +12,12 @@ subject of one's own needs `title`, `name`, its parameters and `build`; what els
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
 
-from ptxlab import reference
+from ptxlab import gpu, reference
 from ptxlab.errors import LaunchError, TargetError
 from ptxlab.kernels import DTYPES, Parameter
 from ptxlab.launch.buffers import DEVICES as DEVICES
@@ -177,6 +177,48 @@ class Subject:
         return None
 
 
+@dataclass(frozen=True)
+class Request:
+    """One setting of all controls. `values` are the subject's parameters as (name, value) pairs, `row` the row of the
+    whole problem whose softmax is plotted (-1: the last one), `head` the (batch, head) that is shown, `sass`: whether
+    machine code is wanted."""
+
+    subject: Subject
+    values: tuple[tuple[str, Any], ...] = ()
+    device: str = "auto"
+    row: int = -1
+    head: tuple[int, int] = (0, 0)
+    sass: bool = False
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The parameters by name."""
+        return dict(self.values)
+
+    @property
+    def work(self) -> float | None:
+        """The multiplications of a run, in those of a prefill kernel that take as long; None where nobody can say."""
+        size = self.subject.size(self.given)
+        return None if size is None else size * self.subject.costs
+
+    @property
+    def version_key(self) -> tuple[Any, ...]:
+        """What the PTX depends on: the subject and the parameters that change it."""
+        names = {p.name for p in self.subject.building} | {"splits"}
+        return self.subject, tuple(pair for pair in self.values if pair[0] in names)
+
+    @property
+    def result_key(self) -> Request:
+        """The request without what only chooses a view of the result."""
+        return replace(self, row=-1, head=(0, 0), sass=False)
+
+    def check(self) -> None:
+        """`TargetError` or `LaunchError` names the first parameter of the problem that is out of its range."""
+        self.subject.check(self.given)
+        if self.device not in DEVICES:
+            raise TargetError(f"{self.subject.name}: device must be one of {', '.join(DEVICES)}, not {self.device!r}")
+
+
 def check(parameter: Parameter, name: str, value: Any) -> None:
     """`TargetError` names the limit that a value breaks; sigma, a fraction, has its own."""
     if parameter.name == "sigma":
@@ -211,8 +253,6 @@ def place(b: int, h: int, shape: tuple[int, ...]) -> str:
 def machines(device: str) -> tuple[str, ...]:
     """Where to run for a choice of device, what is shown first: with a GPU the emulator runs as well, which counts
     and gives the second opinion."""
-    from ptxlab import gpu
-
     if device == "auto":
         return ("gpu", "cpu") if gpu.available() else (cpu_engine(),)
     return ("gpu", cpu_engine()) if device == "gpu" else (device,)
@@ -226,24 +266,20 @@ def looked_at(device: str, values: Values) -> dict[str, Any]:
 def ways(outputs: Mapping[str, Any], exact: Any, plain: Any, plain_name: str) -> tuple[Way, ...]:
     """The three ways to a result, one row each: the emulator, the GPU and numpy, against float64, and the two
     machines against each other. `outputs` are by device ("cpu", "step", "gpu"); `plain` is numpy's."""
-    found = []
-    for devices, label in ((("cpu", "step"), "emulator"), (("gpu",), "GPU")):
-        mine = next((outputs[d] for d in devices if d in outputs), None)
-        if mine is None:
-            found.append(Way(label, "numpy float64", note=absent(label)))
-        else:
-            found.append(Way(label, "numpy float64", *_distance(mine, exact)))
-    found.append(Way(plain_name, "numpy float64", *_distance(plain, exact)))
-    both = [outputs[d] for d in ("cpu", "step", "gpu") if d in outputs]
-    if len(both) == 2:
-        found.append(Way("emulator", "GPU", *_distance(both[0], both[1])))
+    emulated, measured = outputs.get("cpu", outputs.get("step")), outputs.get("gpu")
+    found = [
+        Way(label, "numpy float64", note=absent(label))
+        if mine is None
+        else Way(label, "numpy float64", *_distance(mine, exact))
+        for label, mine in (("emulator", emulated), ("GPU", measured), (plain_name, plain))
+    ]
+    if emulated is not None and measured is not None:
+        found.append(Way("emulator", "GPU", *_distance(emulated, measured)))
     return tuple(found)
 
 
 def absent(label: str) -> str:
     """Why a machine has no column."""
-    from ptxlab import gpu
-
     if label != "GPU":
         return "not asked"
     return "not asked: choose the device auto or gpu" if gpu.available() else "there is no NVIDIA GPU here"

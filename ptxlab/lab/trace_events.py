@@ -21,6 +21,7 @@ from ptxlab.isa import Action, action_of
 from ptxlab.lab import descriptors, display, highlight, hover, noticed, protocol
 from ptxlab.lab.lane_exchange import exchanges, maxima
 from ptxlab.lab.timeline import PRODUCTS, timeline
+from ptxlab.text import parse
 
 BARRIERS = (Action.BARRIER, Action.WARP_BARRIER, Action.CLUSTER_BARRIER)
 ENDS = (Action.RETURN, Action.EXIT)
@@ -150,8 +151,6 @@ def page_info(shown: Shown, part: Recording | None = None) -> dict[str, Any]:
 def _words(text: str) -> dict[str, Any]:
     """{docs, words, registers, roles, fields} of a trace's PTX for the mouse, as `hover` and `descriptors` have them;
     nothing where it cannot be read."""
-    from ptxlab.text import parse
-
     try:
         module = parse(text)
     except PtxError:
@@ -207,21 +206,16 @@ def _timeline_html(found: dict[str, Any] | None) -> str:
     """What is asynchronous, as a table: the first copies, groups of products and waits that last, in their order."""
     if found is None:
         return ""
-    spans = [
+    told = sorted(
         (begin, end, f"{row['block']}:{row['warp']}", kind, says)
         for row in found["rows"]
         for kind, begin, end, _, says, *_ in row["spans"]
-    ]
-    told = sorted(
-        span for span in spans if span[3] in ("copy", PRODUCTS) or (span[3] == "wait" and span[1] - span[0] > 1)
+        if kind in ("copy", PRODUCTS) or (kind == "wait" and end - begin > 1)
     )
-    body = "".join(
-        f"<tr><td>{begin} to {end}</td><td>{warp}</td><td>{display.text(says)}</td></tr>"
-        for begin, end, warp, _, says in told[:SPANS]
-    )
+    rows = [display.row((), (f"{begin} to {end}", warp, says)) for begin, end, warp, _, says in told[:SPANS]]
     more = f", the first {SPANS} of {len(told)}" if len(told) > SPANS else ""
-    head = "<tr><th>steps of all warps</th><th>warp</th><th>what</th></tr>"
-    return f"<details><summary>Timeline{more}</summary><table>{head}{body}</table></details>" if told else ""
+    body = display.row(("steps of all warps", "warp", "what")) + "".join(rows)
+    return f"<details><summary>Timeline{more}</summary><table>{body}</table></details>" if told else ""
 
 
 def _step_html(moment: Moment, lines: list[str], span: Span | None) -> str:
@@ -236,13 +230,11 @@ def _step_html(moment: Moment, lines: list[str], span: Span | None) -> str:
     )
     out = f"<pre>{chr(10).join(code)}</pre><p>{says}</p>"
     if moment.writes:
-        heads = "".join(f"<th>lane {lane}</th>" for lane in range(LANES_SHOWN))
-        body = ""
-        for name, (before, after) in moment.writes.items():
-            for label, values in ((f"{name} before", before), (f"{name} after", after)):
-                cells = "".join(f"<td>{_number(x)}</td>" for x in values[:LANES_SHOWN].tolist())
-                body += f"<tr><th>{display.text(label)}</th>{cells}</tr>"
-        out += f"<table><tr><th></th>{heads}</tr>{body}</table>"
+        body = display.row(["", *(f"lane {lane}" for lane in range(LANES_SHOWN))])
+        for name, both in moment.writes.items():
+            for when, values in zip(("before", "after"), both, strict=True):
+                body += display.row([f"{name} {when}"], map(_number, values[:LANES_SHOWN].tolist()))
+        out += f"<table>{body}</table>"
     return out
 
 

@@ -7,7 +7,7 @@ import pytest
 from small_warpgroups import COMMIT, MULTIPLY, WAIT, program
 
 import ptxlab as pl
-from ptxlab.lab import counters_pane
+from ptxlab.lab import run_pane
 from ptxlab.performance.roofline import roof
 
 HEAD = """
@@ -146,7 +146,7 @@ def test_issue_slots_of_each_warpgroup(device: str) -> None:
     run = pl.launch(ROLES, 2, 192, np.zeros(1, np.uint32), device=device, counters=True)
     assert run.counters.issue_slots == {0: {"alu": 24, "cbu": 16}, 1: {"alu": 14, "cbu": 12, "xu": 2}}
     assert run.counters.warp_instructions == 40 + 28
-    rows = [(row["name"], row["value"], row["says"]) for row in counters_pane.issue_slots(run.counters)]
+    rows = [(row["name"], row["value"], row["says"]) for row in run_pane.issue_slots(run.counters)]
     says = "Warp-instructions that warps {} of all blocks issue: {}."
     assert rows == [
         ("issue slots, warpgroup 0", 40, says.format("0 to 3", "alu 60 %, cbu 40 %")),

@@ -9,8 +9,7 @@ import pytest
 
 import ptxlab as pl
 from ptxlab.emulate.trace.recorder import Trace
-from ptxlab.lab import debug_subjects
-from ptxlab.lab.debugger import Debugger
+from ptxlab.lab.debugger import Debugger, recorded
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 pytestmark = [pytest.mark.browser]
@@ -83,7 +82,7 @@ def test_a_kernel_without_shared_memory_has_no_picture_of_it(viewer: Any) -> Non
 
 
 def test_the_source_line_and_what_an_opcode_means(viewer: Any) -> None:
-    recording = debug_subjects.recorded("scalar", {"head_dim": 16, "seq_len": 4}, Trace()).trace
+    recording = recorded("scalar", {"head_dim": 16, "seq_len": 4}, Trace()).trace
     debugger = Debugger(recording)
     debugger.open_at("ex2.approx")
     page = viewer(debugger)

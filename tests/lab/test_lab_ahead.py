@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ptxlab.lab.ahead import next_setting
-from ptxlab.lab.requests import request
+from ptxlab.lab.controls import request
+from ptxlab.lab.session import next_setting
 
 LONG = {"seq_k": 16384, "heads": 128, "batch": 8, "kv_heads": 1}
 """A problem that runs for seconds."""

@@ -11,7 +11,7 @@ from ptxlab.frontends import cuda
 from ptxlab.frontends.cuda import available
 from ptxlab.lab import cell_questions
 from ptxlab.lab.completion import suggest
-from ptxlab.lab.cuda_words import WORDS
+from ptxlab.lab.hover import CUDA
 
 SOURCE = r"""
 #include <cuda_fp16.h>
@@ -58,7 +58,7 @@ extern "C" __global__ void __launch_bounds__(128) words(unsigned *x, float *f, h
 @pytest.mark.skipif(not available(), reason="needs NVRTC: pip install cuda-bindings nvidia-cuda-nvrtc")
 def test_words_become_the_ptx_that_is_said() -> None:
     ptx = cuda(SOURCE, "sm_80", "words").ptx
-    told = {name: word.ptx for name, word in WORDS.items() if word.ptx and re.search(rf"\b{name}\b", SOURCE)}
+    told = {name: word.ptx for name, word in CUDA.items() if word.ptx and re.search(rf"\b{name}\b", SOURCE)}
     assert len(told) > 70
     assert not {name: word for name, word in told.items() if word not in ptx}
 
@@ -95,8 +95,8 @@ def test_words_are_completed() -> None:
 
 
 def test_every_word_is_a_name_and_has_its_sentence() -> None:
-    assert len(WORDS) > 110
-    for name, word in WORDS.items():
+    assert len(CUDA) > 110
+    for name, word in CUDA.items():
         assert re.fullmatch(r"\w+", name)
         assert word.says.endswith("."), name
         assert not word.syntax or name in word.syntax or word.kind == "type", name

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 import ptxlab as pl
-from ptxlab.lab import diff
 from ptxlab.lab.alignment import Row, carried, compare, declares
-from ptxlab.lab.diff import ptx_of
+from ptxlab.lab.diff import diff, ptx_of
 
 OLD = """\
 .reg .f32 %f<4>;

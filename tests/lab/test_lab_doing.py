@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import ptxlab as pl
-from ptxlab.lab import interrupts
+from ptxlab.lab import session
 from ptxlab.lab.debugger import Debugger
 from ptxlab.lab.editing import Editor
 
@@ -133,16 +133,16 @@ def test_an_interrupt_ends_the_recording(explorer: Any, monkeypatch: pytest.Monk
         finally:
             stopped.set()
 
-    interrupts.cancel_all()  # nothing is in work
+    session.cancel_all()  # nothing is in work
     explorer._below.debug(record, 0, {})
     assert begun.wait(60)
     assert explorer.view.below["close"] == "Stop"
-    interrupts.cancel_all()
+    session.cancel_all()
     assert stopped.wait(60)
     assert explorer.view.below is None
     explorer.debug(line_of(explorer, "ex2.approx"))
     debugger = opened(explorer, Debugger)
-    interrupts.cancel_all()  # what is open stays open
+    session.cancel_all()  # what is open stays open
     assert explorer._below.widget is debugger
     explorer._below.clear()
 

@@ -15,10 +15,10 @@ import traitlets
 
 import ptxlab as pl
 from ptxlab.lab import explorer_views, run_pane
-from ptxlab.lab.requests import Request, request
+from ptxlab.lab.controls import request
 from ptxlab.lab.session import Session
 from ptxlab.lab.softmax_steps import steps
-from ptxlab.lab.subject import Judgement, Ran
+from ptxlab.lab.subject import Judgement, Ran, Request
 
 SMALL = {"subject": "scalar", "head_dim": 16}
 CAUSAL = {"subject": "scalar", "head_dim": 16, "causal": True}

@@ -11,8 +11,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
 import ptxlab as pl
-from ptxlab.lab import show
-from ptxlab.lab.cell import Cell
+from ptxlab.lab.cell import Cell, show
 
 SCALE = """\
 .version 7.0

@@ -9,14 +9,14 @@ import pytest
 import ptxlab as pl
 from ptxlab import kernels
 from ptxlab.kernels import Parameter
-from ptxlab.lab import controls, parameter_adjustment
+from ptxlab.lab import controls
 from ptxlab.lab.library_subjects import named
 from ptxlab.lab.subject import Subject
 
 
 def fits(subject: Subject, values: dict[str, Any]) -> bool:
     """Whether values fit together."""
-    return parameter_adjustment.misfit(subject, values) is None
+    return controls.misfit(subject, values) is None
 
 
 SHARED = "tile_kv=64 with head_dim=256 and f32 needs 131072 bytes of static shared memory; sm_80 has 49152"
@@ -104,19 +104,14 @@ def test_moves_make_any_two_values_fit(name: str) -> None:
             for second in subject.building:
                 for value in some(second) if second is not first else ():
                     values = {**base, first.name: held, second.name: value}
-                    if (
-                        held != first.default
-                        and parameter_adjustment.misfit(subject, {**base, second.name: value}) is not None
-                    ):
+                    if held != first.default and controls.misfit(subject, {**base, second.name: value}) is not None:
                         continue
-                    moves = parameter_adjustment.moved(
-                        subject, values, {second.name}, {**offered, "heads": (), "kv_heads": ()}
-                    )
+                    moves = controls.moved(subject, values, {second.name}, {**offered, "heads": (), "kv_heads": ()})
                     if (
-                        parameter_adjustment.misfit(subject, values) is not None
-                        and parameter_adjustment.misfit(subject, {**base, first.name: held}) is None
+                        controls.misfit(subject, values) is not None
+                        and controls.misfit(subject, {**base, first.name: held}) is None
                     ):
-                        assert moves, (values, parameter_adjustment.misfit(subject, values))
+                        assert moves, (values, controls.misfit(subject, values))
                         assert fits(subject, {**values, **{move.name: move.after for move in moves}})
 
 
@@ -126,13 +121,11 @@ def test_two_parameters_move_where_one_is_not_enough() -> None:
     subject = named("decode_gqa")
     offered = {p.name: controls.offered(controls.control(p)) for p in subject.parameters}
     values = {p.name: p.default for p in subject.parameters} | {"head_dim": 144, "copy": "tma"}
-    moves = parameter_adjustment.moved(subject, values, {"copy"}, offered)
+    moves = controls.moved(subject, values, {"copy"}, offered)
     assert [str(move) for move in moves] == [
         "arch sm_80 → sm_90: copy='tma' needs sm_90 or later; sm_80 has no tensor maps; write copy='cp.async'",
         "head dim 144 → 128: copy='tma' copies 64 elements of a row at a time; head_dim=144 is not a multiple of that; "
         "write copy='cp.async'",
     ]
     assert fits(subject, values | {move.name: move.after for move in moves})
-    assert parameter_adjustment.moved(subject, values, {"copy", "arch"}, offered) == [], (
-        "sm_80 was chosen: the build says why"
-    )
+    assert controls.moved(subject, values, {"copy", "arch"}, offered) == [], "sm_80 was chosen: the build says why"

@@ -14,8 +14,9 @@ import pytest
 
 import ptxlab as pl
 from ptxlab.lab import protocol
-from ptxlab.lab.requests import Request, request
+from ptxlab.lab.controls import request
 from ptxlab.lab.session import Session
+from ptxlab.lab.subject import Request
 
 ROOT = Path(__file__).parents[2]
 

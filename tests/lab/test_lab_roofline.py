@@ -9,7 +9,7 @@ from rooflines import SIZES, both
 
 import ptxlab as pl
 from ptxlab import kernels
-from ptxlab.lab import counters_pane, run_pane
+from ptxlab.lab import run_pane
 from ptxlab.performance import roofline
 from ptxlab.performance.peaks import PEAKS
 
@@ -21,7 +21,7 @@ def run_of(kernel: str, **more: Any) -> Any:
 
 def test_counters_say_what_is_counted_and_what_is_modelled() -> None:
     counts = run_of("tiled").counters
-    shown = counters_pane.show(counts)
+    shown = run_pane.counters(counts)
     assert shown is not None
     assert sum(warps for _, warps, _ in shown["opcodes"]) == shown["instructions"]["warps"] == counts.warp_instructions
     memory = {row["name"].strip(): row for row in shown["memory"]}
@@ -33,7 +33,7 @@ def test_counters_say_what_is_counted_and_what_is_modelled() -> None:
     assert work["FLOP, f32"]["value"] == counts.flops["f32"]
     worst = shown["lines"][0]
     assert worst[2] > worst[3] or worst[4] > worst[5]
-    assert counters_pane.show(None) is None
+    assert run_pane.counters(None) is None
 
 
 def test_a_roofline_bounds_by_memory_below_the_ridge_and_by_arithmetic_above() -> None:

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from ptxlab.emulate.runtime import progress
-from ptxlab.lab import estimates, explorer_runs, explorer_views, interrupts
-from ptxlab.lab.estimates import Estimates, in_seconds
-from ptxlab.lab.requests import request
-from ptxlab.lab.session import Session
+from ptxlab.lab import explorer_views, session
+from ptxlab.lab.controls import request
+from ptxlab.lab.session import Running, Session, in_seconds
 
 LONG = {"subject": "scalar", "head_dim": 64, "seq_q": 128, "seq_k": 512, "device": "step"}
 SHORT = {"subject": "scalar", "head_dim": 16, "seq_q": 2, "seq_k": 2, "device": "step"}
@@ -61,7 +60,7 @@ def test_a_run_is_cancelled(asked: Session, page: Page) -> None:
     assert seq == 7, "the number that the page gave it"
     running = page.until("running")
     assert running["text"].startswith("running, about ")
-    assert running["estimate"] > estimates.LONG
+    assert running["estimate"] > session.LONG
     asked.cancel()
     assert page.states[-1] == {"state": "cancelled", "text": "cancelled", "busy": False, "failed": False, "seq": seq}
     assert asked.wait(60)
@@ -92,10 +91,10 @@ def test_who_interrupts_the_waiting_ends_the_run(asked: Session, page: Page) -> 
 
 
 def test_an_interrupt_between_two_cells_ends_the_run(asked: Session, page: Page) -> None:
-    interrupts.on_interrupt(asked)
+    session.on_interrupt(asked)
     asked.ask(request(**LONG))
     page.until("running")
-    interrupts.cancel_all()
+    session.cancel_all()
     assert page.states[-1]["state"] == "cancelled"
 
 
@@ -130,8 +129,8 @@ def test_a_run_says_how_far_it_is(asked: Session, page: Page, monkeypatch: pytes
         watch(0, 64, 10)
         watch(16, 64, 1000)
 
-    monkeypatch.setattr(explorer_runs, "TELLING", 0.0)
-    monkeypatch.setattr(Estimates, "seconds", lambda *_: 20.0)
+    monkeypatch.setattr(session, "TELLING", 0.0)
+    monkeypatch.setattr(Running, "seconds", lambda *_: 20.0)
     monkeypatch.setattr(explorer_views, "run", long)
     asked.ask(request(**SHORT))
     assert asked.wait(60)
@@ -148,7 +147,7 @@ def test_a_long_run_waits_until_it_is_confirmed(page: Page) -> None:
     asked.ask(request(**{**LONG, "seq_q": 512}))
     assert asked.wait(60)
     asking = page.states[-1]
-    assert (asking["state"], asking["busy"], asking["estimate"] > estimates.LONG) == ("asking", False, True)
+    assert (asking["state"], asking["busy"], asking["estimate"] > session.LONG) == ("asking", False, True)
     assert asking["text"].startswith("a run of about ")
     asked.cancel()
     assert page.states[-1]["state"] == "cancelled"

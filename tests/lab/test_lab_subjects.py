@@ -13,11 +13,11 @@ import ptxlab as pl
 from ptxlab import kernels
 from ptxlab.kernels import variants
 from ptxlab.lab import dataflow, explorer_views, kernel_subject, run_pane, variant_controls
+from ptxlab.lab.controls import request
 from ptxlab.lab.edited_kernel import edited
 from ptxlab.lab.kernel_subject import subject_of
 from ptxlab.lab.library_subjects import named
-from ptxlab.lab.requests import Request, request
-from ptxlab.lab.subject import Subject, machines, ways
+from ptxlab.lab.subject import Request, Subject, machines, ways
 
 PTX = """\
 .version 7.0

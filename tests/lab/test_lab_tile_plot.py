@@ -7,7 +7,7 @@ import pytest
 
 import ptxlab as pl
 from ptxlab.errors import LaunchError
-from ptxlab.lab.tile_plot import places
+from ptxlab.lab.plots import places
 
 pytest.importorskip("matplotlib", reason="needs matplotlib: pip install 'ptxlab[plots]'")
 

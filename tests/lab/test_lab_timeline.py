@@ -11,7 +11,7 @@ from emulate_programs import DEVICES
 from small_warpgroups import COMMIT, MULTIPLY, WAIT, program
 
 import ptxlab as pl
-from ptxlab.lab import counters_pane
+from ptxlab.lab import run_pane
 from ptxlab.lab import timeline as timelines
 from ptxlab.lab.timeline import timeline
 
@@ -88,7 +88,7 @@ def test_products_in_flight(device: str) -> None:
 @pytest.mark.parametrize("device", DEVICES)
 def test_the_counters_pane_lists_the_bytes(device: str) -> None:
     run = pl.launch(RING, 1, 64, np.zeros(128, np.uint32), device=device, counters=True)
-    rows = {row["name"]: (row["value"], row["origin"]) for row in counters_pane.work(run.counters)}
+    rows = {row["name"]: (row["value"], row["origin"]) for row in run_pane.work(run.counters)}
     assert rows["bytes read from global memory by bulk copies"] == (512, "counted")
     assert rows["bytes written to shared memory by bulk copies"] == (512, "counted")
 

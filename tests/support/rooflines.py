@@ -6,7 +6,7 @@ from typing import Any
 
 import ptxlab as pl
 from ptxlab.lab import explorer_views, run_pane
-from ptxlab.lab.requests import request
+from ptxlab.lab.controls import request
 from ptxlab.performance.roofline import Roof, roof
 
 SIZES = {"seq_k": 80, "heads": 4, "kv_heads": 2, "batch": 2}

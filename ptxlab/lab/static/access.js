@@ -1,7 +1,7 @@
 // @ts-check
 // The access to memory of one step, drawn and as a table: global memory in 32-byte sectors, shared memory by bank.
 
-import { card, h, hex, tableOf, s } from "./dom.js";
+import { card, h, hex, plural, tableOf, s } from "./dom.js";
 import { drawing, label, rect } from "./drawing.js";
 
 export const lanesOf = (mask) => Array.from({ length: 32 }, (_, lane) => lane).filter((lane) => (mask >>> lane) & 1);
@@ -37,15 +37,11 @@ export function banksOf(access, loads) {
   const size = loads && access.size > 4 && (agree(1) || agree(2)) ? 2 * slots : slots;
   const groups = new Map(),
     banks = Array.from({ length: 32 }, () => 0);
+  const empty = () => Array.from({ length: slots }, () => new Set());
   for (const [lane, place] of places) {
-    const group = Math.floor(lane / size),
-      slot = place % slots;
-    if (!groups.has(group))
-      groups.set(
-        group,
-        Array.from({ length: slots }, () => new Set()),
-      );
-    groups.get(group)[slot].add(place);
+    const group = Math.floor(lane / size);
+    if (!groups.has(group)) groups.set(group, empty());
+    groups.get(group)[place % slots].add(place);
   }
   let wavefronts = 0;
   for (const group of groups.values()) {
@@ -60,25 +56,17 @@ export function banksOf(access, loads) {
 const SECTORS_DRAWN = 64;
 
 function drawSectors(sectors) {
-  return h(
-    "div.pl-sectors",
-    { "aria-hidden": "true" },
-    [...sectors].slice(0, SECTORS_DRAWN).map(([sector, touched]) => {
-      const svg = drawing(
-        129,
-        26,
-        { viewBox: "0 0 129 26" },
-        label(0, 9, hex(sector << 5n)),
-        rect(0.5, 12, 128, 13, "pl-frame"),
-      );
-      for (const [first, bytes, lane] of touched) {
-        const box = rect(4 * first + 1, 12.5, 4 * bytes - 1, 12, "pl-touched");
-        box.append(s("title", {}, `lane ${lane}`));
-        svg.append(box);
-      }
-      return svg;
-    }),
-  );
+  const drawn = [...sectors].slice(0, SECTORS_DRAWN).map(([sector, touched]) => {
+    const svg = drawing(129, 26, { viewBox: "0 0 129 26" });
+    svg.append(label(0, 9, hex(sector << 5n)), rect(0.5, 12, 128, 13, "pl-frame"));
+    for (const [first, bytes, lane] of touched) {
+      const box = rect(4 * first + 1, 12.5, 4 * bytes - 1, 12, "pl-touched");
+      box.append(s("title", {}, `lane ${lane}`));
+      svg.append(box);
+    }
+    return svg;
+  });
+  return h("div.pl-sectors", { "aria-hidden": "true" }, drawn);
 }
 
 function drawBanks(banks) {
@@ -115,28 +103,22 @@ function reasonOf(access) {
  * and `why` says why, where they are several; `loads`: of one that loads a value for each lane. */
 function showAccess(access, loads) {
   const lanes = lanesOf(access.mask),
-    what = `${access.kind}, ${access.space === "cluster" ? "shared memory of the cluster" : `${access.space} memory`}: ${lanes.length} lane${lanes.length === 1 ? "" : "s"} × ${access.size} bytes`;
-  const table = (head, place) =>
-    tableOf(
-      ["lane", "address", head],
-      lanes.map((lane) => [lane, hex(access.addresses[lane]), place(access.addresses[lane])]),
-    );
+    memory = access.space === "cluster" ? "shared memory of the cluster" : `${access.space} memory`,
+    what = `${access.kind}, ${memory}: ${plural(lanes.length, "lane")} × ${access.size} bytes`,
+    rows = (place) => lanes.map((lane) => [lane, hex(access.addresses[lane]), place(access.addresses[lane])]),
+    table = (head, place) => tableOf(["lane", "address", head], rows(place));
   if (access.space === "shared") {
     const { wavefronts, ideal, banks } = banksOf(access, loads);
-    const degree = Math.max(...banks);
-    const says = `${what}, ${degree > 1 ? `⚠ ${degree}-way bank conflict` : "no bank conflict"}, ${wavefronts} wavefront${wavefronts === 1 ? "" : "s"} (at best ${ideal})`;
-    return {
-      says,
-      degree,
-      why: degree > 1 ? reasonOf(access) : "",
-      picture: drawBanks(banks),
-      table: table("bank", (a) => Number((a >> 2n) & 31n)),
-    };
+    const degree = Math.max(...banks),
+      conflict = degree > 1 ? `⚠ ${degree}-way bank conflict` : "no bank conflict",
+      says = `${what}, ${conflict}, ${plural(wavefronts, "wavefront")} (at best ${ideal})`,
+      why = degree > 1 ? reasonOf(access) : "";
+    return { says, degree, why, picture: drawBanks(banks), table: table("bank", (a) => Number((a >> 2n) & 31n)) };
   }
   if (access.space === "global") {
     const { sectors, ideal } = sectorsOf(access);
     const more = sectors.size > SECTORS_DRAWN ? `; the first ${SECTORS_DRAWN} are drawn` : "";
-    const says = `${what} in ${sectors.size} sector${sectors.size === 1 ? "" : "s"} of 32 bytes (at best ${ideal})${more}`;
+    const says = `${what} in ${plural(sectors.size, "sector")} of 32 bytes (at best ${ideal})${more}`;
     return { says, picture: drawSectors(sectors), table: table("sector", (a) => hex((a >> 5n) << 5n)) };
   }
   return { says: what, picture: null, table: table("byte", (a) => Number(a & 31n)) };
@@ -161,33 +143,26 @@ export function resolved(access, windows) {
   });
 }
 
+/** The accesses of a step that some lane makes, each to one memory. */
+export const reached = (step, windows) => step.accesses.filter((a) => a.mask).flatMap((a) => resolved(a, windows));
+
 /** The card with the accesses of the step that is shown. `windows`: where generic addresses of other spaces begin. */
 export function makeAccessCard(windows) {
   const picture = h("div.pl-picture.pl-access"),
-    table = h("div.pl-table", { tabIndex: 0, role: "region", "aria-label": "accesses, lane by lane" });
-  const { el, read } = card("Memory access of this step", picture, table);
+    { el, read, table } = card("Memory access of this step", picture);
   read.removeAttribute("aria-live"); // the status line speaks for the whole step
   let degree = 1;
   return {
     el,
     /** `more`: what else is said of the step, in sentences. */
     show(step, more = []) {
-      const shown = step
-        ? step.accesses
-            .filter((a) => a.mask)
-            .flatMap((a) => resolved(a, windows))
-            .map((a) => showAccess(a, step.action === "LOAD"))
-        : [];
+      const shown = reached(step, windows).map((a) => showAccess(a, step.action === "LOAD"));
       if (!shown.length && !more.length && el.dataset.accesses === "0") return;
-      picture.replaceChildren(
-        ...more.map((says) => h("p.pl-says", null, says)),
-        ...(shown.length || more.length
-          ? shown.flatMap((a) =>
-              [h("p.pl-says", null, a.says), a.picture, a.why && h("p.pl-says", null, a.why)].filter(Boolean),
-            )
-          : [h("p.pl-says", null, "This step does not touch memory.")]),
-      );
-      table.replaceChildren(...shown.flatMap((a) => [h("p.pl-says", null, a.says), a.table]));
+      const tells = (words) => h("p.pl-says", null, words),
+        none = shown.length || more.length ? [] : ["This step does not touch memory."],
+        pictures = shown.flatMap((a) => [tells(a.says), a.picture || "", a.why ? tells(a.why) : ""]);
+      picture.replaceChildren(...[...more, ...none].map(tells), ...pictures);
+      table.replaceChildren(...shown.flatMap((a) => [tells(a.says), a.table]));
       read.textContent = "";
       el.dataset.accesses = shown.length + more.length;
       degree = Math.max(1, ...shown.map((a) => a.degree || 1));

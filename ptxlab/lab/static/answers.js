@@ -1,7 +1,7 @@
 // @ts-check
 // What comes from the kernel, as the page uses it: parts of an answer, and a page that Python has made.
 
-import { h } from "./dom.js";
+import { drawNow, h, onceAFrame } from "./dom.js";
 
 const texts = new TextDecoder();
 const read = new WeakMap(); // by the value of a trait
@@ -43,4 +43,51 @@ export function received(message, buffers) {
   const file = URL.createObjectURL(new Blob([buffers[0]], { type: "text/html" }));
   h("a", { href: file, download: message.name }).click();
   setTimeout(() => URL.revokeObjectURL(file), 10000);
+}
+
+// -- parts that arrive together are painted together: at once, or with the next frame where this one has been painted in
+
+const FRAME = 16; // milliseconds of a frame
+
+/** `painters` paint a part, by the name of its trait; before those that are due comes `first(names)`, after them `last(names)`. */
+export function paintTogether(root, model, painters, first, last) {
+  const due = new Set(),
+    late = onceAFrame(paint);
+  let ended = -FRAME; // when painting has ended last
+  function soon() {
+    root.dataset.busy = "1"; // of one message, "status" may be heard of before the parts
+    if (performance.now() - ended < FRAME) late();
+    else queueMicrotask(paint); // when all parts of the message have been heard of
+  }
+  function paint() {
+    if (!due.size) return;
+    const now = [...due];
+    due.clear();
+    first(now);
+    for (const name of now) painters[name]();
+    drawNow();
+    last(now);
+    ended = performance.now();
+    for (const part of now) {
+      const detail = { part, seq: model.get(part)?.seq ?? 0 };
+      root.dispatchEvent(new CustomEvent("ptxlab:painted", { detail })); // for whoever measures
+    }
+  }
+  const heard = Object.keys(painters).map((name) => {
+    const hear = () => {
+      due.add(name);
+      soon();
+    };
+    model.on(`change:${name}`, hear);
+    painters[name]();
+    return [`change:${name}`, hear];
+  });
+  last(Object.keys(painters));
+  return {
+    waiting: () => due.size > 0,
+    stop() {
+      due.clear();
+      for (const [event, hear] of heard) model.off(event, hear);
+    },
+  };
 }

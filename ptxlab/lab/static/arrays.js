@@ -3,7 +3,7 @@
 
 import { card, h, s, tableOf } from "./dom.js";
 import { rect } from "./drawing.js";
-import { lanesOf, resolved } from "./access.js";
+import { lanesOf, reached } from "./access.js";
 
 const ARRAY_WIDE = 512,
   LOOKED_AT = 1 << 20; // pixels of the furthest element; elements that are looked at
@@ -28,16 +28,15 @@ const elementsOf = (runs) =>
 /** `lines` is the PTX, `names` are the registers. */
 export function makeArraysCard(windows, lines, names) {
   const picture = h("div.pl-picture"),
-    table = h("div.pl-table");
-  const { el, note, read } = card("Arrays", picture, table);
+    { el, note, read, table } = card("Arrays", picture);
   let warp = null,
     bases = [], // [name, address], by address
     rows = []; // [name, [runs that are read, runs that are written], how many elements there are at least]
 
   /** [name, element, "load" or "store", lane] of each element that a step touches. */
-  function* touched({ accesses, opcode }) {
-    const bytes = Number(/\.(?:b?f|[bus])(\d+)(?!.*\.(?:b?f|[bus])\d)/.exec(opcode)?.[1] || 8) / 8;
-    for (const access of accesses.filter((a) => a.mask).flatMap((a) => resolved(a, windows)))
+  function* touched(step) {
+    const bytes = Number(/\.(?:b?f|[bus])(\d+)(?!.*\.(?:b?f|[bus])\d)/.exec(step.opcode)?.[1] || 8) / 8;
+    for (const access of reached(step, windows))
       for (const lane of access.space === "global" ? lanesOf(access.mask) : []) {
         const [name, at] = bases.findLast(([, base]) => base <= access.addresses[lane]) || [];
         if (name === undefined) continue;

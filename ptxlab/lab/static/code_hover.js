@@ -1,7 +1,7 @@
 // @ts-check
 // Hover docs of the code panes: what a word of PTX or an opcode of machine code means.
 
-import { h, prose } from "./dom.js";
+import { h, onKeys, prose } from "./dom.js";
 import { explainDescriptor } from "./descriptors.js";
 
 /** The head of an explanation: a word, and a few words about it. */
@@ -63,14 +63,11 @@ export function hoverDocs(pane, tip, code) {
     else tip.hide();
   });
   hideWith(pane, tip);
-  pane.body.addEventListener("keydown", (e) => {
+  onKeys(pane.body, (e) => {
     if (e.key === "Escape") tip.hide();
-    if (e.key !== "Enter") return;
-    e.preventDefault();
-    e.stopPropagation();
-    const op = pane.body.querySelector(".pl-current .o");
-    const content = op && explainWord(op.firstElementChild || op, code());
-    if (content) tip.show(op, content);
+    const op = pane.body.querySelector(".pl-current .o"),
+      content = op && explainWord(op.firstElementChild || op, code());
+    return e.key === "Enter" && (() => content && tip.show(op, content));
   });
 }
 

@@ -1,7 +1,7 @@
 // @ts-check
 // Collective operations of a warp in one step: votes, matches, reductions and elections, drawn like a circuit.
 
-import { tableOf, s, short } from "./dom.js";
+import { plural, tableOf, s, short } from "./dom.js";
 import { dot, drawing, label, path, rect } from "./drawing.js";
 import { laneText } from "./trace.js";
 import { lanesOf } from "./access.js";
@@ -17,7 +17,6 @@ const MADE = {
   or: "the bitwise or",
   xor: "the bitwise xor",
 };
-const plural = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
 const wholeMask = (mask) => "0x" + (mask >>> 0).toString(16).padStart(8, "0");
 
 /** A value short enough for a lane's box: digits in fours below each other, numbers with few digits. */
@@ -39,50 +38,36 @@ export function collective(code, warp, at, active, registers) {
   if (code.mask !== null && !named) return null;
   const wide = code.type.endsWith("64") ? 64 : 32,
     values = valuesFound(warp, code.a, at, written, wide),
-    asks = code.action === "VOTE";
+    asks = code.action === "VOTE",
+    reduces = code.action === "REDUCE_LANES",
+    matches = code.action === "MATCH" && code.mode === "any" && values;
   const declared = typeof code.a === "number" ? registers[code.a] : ["", code.type, wide === 64 ? "i64" : "i32"];
-  const type = code.action === "REDUCE_LANES" ? ["", code.type, code.type === "f32" ? "f32" : "i32"] : declared;
-  const yes = (lane) => Boolean(values[lane]) !== code.not;
-  const give = (lane) =>
-    asks
-      ? yes(lane)
-        ? "yes"
-        : "no"
-      : laneText(
-          values,
-          lane,
-          code.type === "b32" && code.action === "REDUCE_LANES" ? "hex" : "typed",
-          type[1],
-          type[2],
-        );
-  const given = values && Array.from({ length: 32 }, (_, lane) => give(lane));
+  const type = reduces ? ["", code.type, code.type === "f32" ? "f32" : "i32"] : declared;
+  const yes = (lane) => Boolean(values[lane]) !== code.not,
+    text = (held, lane) => laneText(held, lane, code.type === "b32" && reduces ? "hex" : "typed", type[1], type[2]);
+  const give = (lane) => (!asks ? text(values, lane) : yes(lane) ? "yes" : "no"),
+    given = values && Array.from({ length: 32 }, (_, lane) => give(lane));
   const masks = code.mode === "ballot" || code.action === "ACTIVE_MASK" || code.action === "MATCH";
   const d = typeof code.d === "number" ? warp.value(code.d, at) : null,
     p = typeof code.p === "number" ? warp.value(code.p, at) : null;
   const outcome = (lane) => {
     if (masks) return wholeMask(Number(d[lane]));
     if (code.action === "ELECT") return `lane ${d[lane]}`;
-    return asks
-      ? d[lane]
-        ? "true"
-        : "false"
-      : laneText(d, lane, code.type === "b32" ? "hex" : "typed", type[1], type[2]);
+    return asks ? String(Boolean(d[lane])) : text(d, lane);
   };
   const got = [];
   if (d) got.push([code.d, Array.from({ length: 32 }, (_, lane) => outcome(lane))]);
-  if (p) got.push([code.p, Array.from(p, (x) => (x ? "true" : "false"))]);
+  if (p) got.push([code.p, Array.from(p, (x) => String(Boolean(x)))]);
   const groups = new Map(),
     members = (lane) => (named ? (Number(named[lane]) & active) >>> 0 : active);
   for (const lane of here) {
-    const key = `${members(lane)} ${code.action === "MATCH" && code.mode === "any" && given ? values[lane] : ""}`;
-    if (!groups.has(key)) groups.set(key, { mask: members(lane), lanes: [], takers: [] });
+    const mask = members(lane),
+      key = `${mask} ${matches ? values[lane] : ""}`,
+      lanes = lanesOf(mask).filter((k) => !matches || values[k] === values[lane]);
+    if (!groups.has(key)) groups.set(key, { mask, lanes, takers: [] });
     groups.get(key).takers.push(lane);
   }
-  for (const [key, group] of groups)
-    group.lanes = lanesOf(group.mask).filter(
-      (k) => code.action !== "MATCH" || code.mode !== "any" || !given || `${group.mask} ${values[k]}` === key,
-    );
-  const extreme = code.action === "REDUCE_LANES" && d && (code.operation === "min" || code.operation === "max");
+  const extreme = reduces && d && (code.operation === "min" || code.operation === "max");
   const held = (lane) => (code.abs ? values[lane] & 0x7fffffff : values[lane]);
   const said = (lane) => (asks && values ? yes(lane) : extreme && values ? held(lane) === d[lane] : false);
   const marked = (lane) => (p ? Boolean(p[lane]) : asks && d && !masks ? Boolean(d[lane]) : false);
@@ -147,21 +132,15 @@ export function drawCollective(found, chip, lane, dashed, onlane, bitsOf) {
     label(1, 9, found.given ? "before: what each lane gives" : "before: the active lanes"),
     label(1, base + 11, "after: what each lane has got"),
   );
-  const box = (k, y, tall, rows, css) => {
-    const g = laneBox(k, k * w + 1, y, w - 3, tall, rows, `${css}${k === lane ? " pl-asked" : ""}`);
+  const box = (k, y, rows, on, loud) => {
+    const css = `${!on ? " pl-inactive" : loud ? " pl-said" : ""}${k === lane ? " pl-asked" : ""}`,
+      g = laneBox(k, k * w + 1, y, w - 3, size(rows), active.has(k) ? rows[k] : [], css);
     g.addEventListener("click", () => onlane(k));
     svg.append(g);
   };
   for (let k = 0; k < 32; k++) {
-    const off = active.has(k) ? "" : " pl-inactive";
-    box(
-      k,
-      top,
-      size(above),
-      off ? [] : above[k],
-      off || (outside.has(k) ? " pl-inactive" : found.said(k) ? " pl-said" : ""),
-    );
-    box(k, down, size(below), off ? [] : below[k], off || (found.marked(k) ? " pl-said" : ""));
+    box(k, top, above, active.has(k) && !outside.has(k), found.said(k));
+    box(k, down, below, active.has(k), found.marked(k));
   }
   found.groups.forEach(({ lanes, takers }, n) => {
     const y = up + 16 + levels[n].level * gap,
@@ -205,7 +184,7 @@ export function tellCollective(code, found, names, lane) {
   const who = found.here.includes(lane) ? lane : found.here[0],
     group = found.groups.find((g) => g.takers.includes(who));
   const what = typeof code.a === "number" ? names[code.a] : "constant",
-    name = what === "constant" ? "a constant" : what,
+    name = (code.not ? "!" : "") + (what === "constant" ? "a constant" : what),
     into = (k) => (typeof k === "number" ? names[k] : "nothing");
   const several = new Set(found.groups.map((g) => g.mask)).size > 1,
     many = lanesOf(group.mask).length;
@@ -216,9 +195,9 @@ export function tellCollective(code, found, names, lane) {
   const kinds = found.given ? new Set(lanesOf(group.mask).map((k) => found.given[k])).size : 0;
   let out;
   if (code.action === "VOTE" && code.mode === "ballot")
-    out = `Each lane says yes or no by ${code.not ? "!" : ""}${name}: of ${lanes}, ${says} say yes. ${into(code.d)} holds the answers as bits, ${got}.`;
+    out = `Each lane says yes or no by ${name}: of ${lanes}, ${says} say yes. ${into(code.d)} holds the answers as bits, ${got}.`;
   else if (code.action === "VOTE")
-    out = `Asks whether ${ASKED[code.mode]}: of ${lanes}, ${says} say yes by ${code.not ? "!" : ""}${name}. ${into(code.d)} becomes ${got}.`;
+    out = `Asks whether ${ASKED[code.mode]}: of ${lanes}, ${says} say yes by ${name}. ${into(code.d)} becomes ${got}.`;
   else if (code.action === "ACTIVE_MASK")
     out = `${plural(many, "lane")} ${many === 1 ? "is" : "are"} active: ${into(code.d)} becomes ${got}.`;
   else if (code.action === "MATCH" && code.mode === "any")
@@ -243,13 +222,10 @@ export function tableCollective(code, found, names) {
   const gave = found.given
     ? [`gave ${code.not ? "!" : ""}${typeof code.a === "number" ? names[code.a] : "a constant"}`]
     : [];
+  const heads = ["lane", "decides with", ...gave, ...found.got.map(([k]) => names[k])],
+    texts = [...(found.given ? [found.given] : []), ...found.got.map(([, given]) => given)];
   return tableOf(
-    ["lane", "decides with", ...gave, ...found.got.map(([k]) => names[k])],
-    found.here.map((k) => [
-      k,
-      wholeMask(found.members(k)),
-      ...(found.given ? [found.given[k]] : []),
-      ...found.got.map(([, texts]) => texts[k]),
-    ]),
+    heads,
+    found.here.map((k) => [k, wholeMask(found.members(k)), ...texts.map((of) => of[k])]),
   );
 }

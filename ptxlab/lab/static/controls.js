@@ -211,18 +211,14 @@ export function makeControls(model, changed, undo) {
     send,
     heard,
     /** The focus goes to the control that was changed last. */
-    back: () =>
-      shown
-        .find(({ el }) => el.matches(".pl-moved"))
-        ?.el.querySelector("input, select")
-        ?.focus(),
+    back: () => form.querySelector(".pl-moved :is(input, select)")?.focus(),
     /** What a parameter says. */
     value: (name) => edits[name] ?? values().given[name],
     /** What was set here and not heard of yet: [label, before, now]. */
-    changes: () =>
-      shown
-        .filter(({ c }) => c.name in edits)
-        .map(({ c }) => [c.label, said(c, values().given[c.name]), said(c, edits[c.name])]),
+    changes() {
+      const own = shown.filter(({ c }) => c.name in edits);
+      return own.map(({ c }) => [c.label, said(c, values().given[c.name]), said(c, edits[c.name])]);
+    },
     /** Whether anybody can be asked. */
     enable(on) {
       form.disabled = !on;

@@ -1,58 +1,33 @@
 // @ts-check
 // What a run counted: instruction mix, memory, work, and the lines that cost most. All of it is tables with bars in them.
 
-import { contain, count, duration, grouped, h, short, tableOf } from "./dom.js";
+import { button, contain, count, duration, grouped, h, short, tableOf } from "./dom.js";
+
+const ORIGINS = {
+  counted: "counted: what the emulator saw happen",
+  modelled: "modelled: follows from a model of the hardware",
+  measured: "measured on a GPU",
+};
 
 /** Where a number comes from, in a word that is never only a colour. */
-export function origin(word) {
-  return h(
-    `span.pl-origin.pl-${word}`,
-    {
-      title: {
-        counted: "counted: what the emulator saw happen",
-        modelled: "modelled: follows from a model of the hardware",
-        measured: "measured on a GPU",
-      }[word],
-    },
-    word,
-  );
-}
+export const origin = (word) => h(`span.pl-origin.pl-${word}`, { title: ORIGINS[word] }, word);
 
 /** A card whose content is a table anyway. */
 export function tableCard(title, badge) {
   const note = h("span.pl-note"),
-    body = h("div.pl-table.pl-open", { tabIndex: 0, role: "group", "aria-label": `${title}, scrolls` });
-  return {
-    note,
-    body,
-    el: h(
-      "section.pl-card",
-      { "aria-label": title },
-      h("header", null, h("h4", null, title), note, h("span.pl-spring"), badge || ""),
-      body,
-    ),
-  };
+    body = h("div.pl-table.pl-open", { tabIndex: 0, role: "group", "aria-label": `${title}, scrolls` }),
+    head = h("header", null, h("h4", null, title), note, h("span.pl-spring"), badge || "");
+  return { note, body, el: h("section.pl-card", { "aria-label": title }, head, body) };
 }
 
-/** A bar as long as `share` of the cell, hatched beyond `good`. */
-export function bar(share, good) {
-  const el = h(
-    "span.pl-bar",
-    { "aria-hidden": "true" },
-    h("span.pl-bar-good"),
-    good < share ? h("span.pl-bar-extra") : null,
-  );
-  el.firstChild.style.width = `${(100 * Math.min(share, good)).toFixed(1)}%`;
-  if (good < share) el.lastChild.style.width = `${(100 * (share - good)).toFixed(1)}%`;
-  return el;
-}
+/** A bar as long as `share` of the cell. */
+export const bar = (share, css = "good") =>
+  h("span.pl-bar", { "aria-hidden": "true" }, h(`span.pl-bar-${css}`, { style: `width:${(100 * share).toFixed(1)}%` }));
 
-/** A pair of bars: what is, and hatched below it what was. */
-function pairBar(now, was, most) {
-  if (was === undefined) return bar(now / most, 1);
-  const below = h("span.pl-bar", null, h("span.pl-bar-was"));
-  below.firstChild.style.width = `${((100 * was) / most).toFixed(1)}%`;
-  return h("span.pl-pairbars", { "aria-hidden": "true" }, bar(now / most, 1), below);
+/** A cell with a bar for what is, and hatched below it one for what was. */
+function barCell(now, was, most) {
+  const bars = was === undefined ? bar(now / most) : [bar(now / most), bar(was / most, "was")];
+  return h("td.pl-barcell", null, was === undefined ? bars : h("span.pl-pairbars", null, bars));
 }
 
 /** A number with what it was, where that differs: `168 → 167`. */
@@ -108,94 +83,66 @@ export function makeCounters(online) {
     const most = Math.max(1, ...opcodes.flatMap(([, n, , w]) => [n, w || 0])),
       busiest = Math.max(1, ...pipes.flatMap(([, n, , w]) => [n, w || 0]));
     mix.note.textContent = `${count(data.instructions.warps)} warp-, ${count(data.instructions.threads)} thread-instructions`;
-    const legend =
-      before &&
-      h(
-        "p.pl-legend",
-        null,
-        h("span.pl-key-was.pl-bar-good"),
-        "now",
-        h("span.pl-key-was.pl-bar-was"),
-        h("span.pl-wraps", null, `before: ${was.title}${was.work === 1 ? "" : `, ${short(was.work)} times the work`}`),
-      );
-    contain(
-      mix.body,
-      [
-        legend,
-        tableOf(
-          ["opcode", "share", "warps", "threads"],
-          opcodes.map(([name, warps, threads, w]) => [
-            h("td.pl-opcode", null, h("code", { title: name }, name)),
-            h("td.pl-barcell", null, pairBar(warps, w, most)),
-            changed(warps, w, count),
-            count(threads),
-          ]),
-        ),
-        tableOf(
-          [h("span", null, "pipe ", origin("modelled")), "share", "warps"],
-          pipes.map(([name, warps, does, w]) => [
-            h("td.pl-left", { title: does || "" }, name),
-            h("td.pl-barcell", null, pairBar(warps, w, busiest)),
-            changed(warps, w, count),
-          ]),
-        ),
-      ].filter(Boolean),
-    );
-    const room = before ? 1e4 : 1e6;
-    contain(memory.body, [
-      tableOf(
-        ["what", "count", "ideal", "origin"],
-        [...data.memory, ...data.work].map((r) => [
-          h("td.pl-left", { title: r.says }, r.name.trim() === r.name ? r.name : h("span.pl-sub", null, r.name.trim())),
-          h(
-            "td",
-            { title: `${whole(r.value)}. ${r.says}` },
-            changed(r.value, before && (before.rows[r.name] ?? 0), (n) => amount(n, r.unit, room)),
-          ),
-          r.ideal === null
-            ? ""
-            : h(
-                "td",
-                { title: whole(r.ideal) },
-                amount(r.ideal, "", room),
-                r.value > r.ideal
-                  ? h("b.pl-worse", null, ` ×${short(r.value / Math.max(1, r.ideal), 3)}`)
-                  : h("b.pl-fine", null, " ✓"),
-              ),
-          origin(r.origin),
-        ]),
-      ),
+    const says = before && `before: ${was.title}${was.work === 1 ? "" : `, ${short(was.work)} times the work`}`,
+      keys = [h("span.pl-key-was.pl-bar-good"), "now", h("span.pl-key-was.pl-bar-was"), h("span.pl-wraps", null, says)];
+    const mixed = ([name, warps, threads, w]) => [
+      h("td.pl-opcode", null, h("code", { title: name }, name)),
+      barCell(warps, w, most),
+      changed(warps, w, count),
+      count(threads),
+    ];
+    const piped = ([name, warps, does, w]) => [
+      h("td.pl-left", { title: does || "" }, name),
+      barCell(warps, w, busiest),
+      changed(warps, w, count),
+    ];
+    contain(mix.body, [
+      ...(before ? [h("p.pl-legend", null, keys)] : []),
+      tableOf(["opcode", "share", "warps", "threads"], opcodes.map(mixed)),
+      tableOf([h("span", null, "pipe ", origin("modelled")), "share", "warps"], pipes.map(piped)),
     ]);
+    const room = before ? 1e4 : 1e6;
+    const ideal = (r) => {
+      const times = r.value > r.ideal && ` ×${short(r.value / Math.max(1, r.ideal), 3)}`,
+        verdict = times ? h("b.pl-worse", null, times) : h("b.pl-fine", null, " ✓");
+      return h("td", { title: whole(r.ideal) }, amount(r.ideal, "", room), verdict);
+    };
+    const told = (r) => {
+      const values = changed(r.value, before && (before.rows[r.name] ?? 0), (n) => amount(n, r.unit, room));
+      return [
+        h("td.pl-left", { title: r.says }, r.name.trim() === r.name ? r.name : h("span.pl-sub", null, r.name.trim())),
+        h("td", { title: `${whole(r.value)}. ${r.says}` }, values),
+        r.ideal === null ? "" : ideal(r),
+        origin(r.origin),
+      ];
+    };
+    contain(memory.body, [tableOf(["what", "count", "ideal", "origin"], [...data.memory, ...data.work].map(told))]);
     lines.note.textContent = data.lines.length ? "actual / ideal" : "";
-    if (!data.lines.length)
-      return contain(lines.body, [
-        h("p.pl-blank", null, "No line touches more sectors than it must, and none has a bank conflict."),
-      ]);
+    const none = "No line touches more sectors than it must, and none has a bank conflict.";
+    if (!data.lines.length) return contain(lines.body, [h("p.pl-blank", null, none)]);
     const by = (column, name) => {
       const again = () => {
         sorted = column;
         show(data, why, was);
       };
-      return h("button.pl-quiet", { title: `sort by ${name}`, onclick: again }, name);
+      return button(name, `sort by ${name}`, again, "pl-quiet");
     };
     const listed = [...data.lines];
     if (sorted !== null) listed.sort((a, b) => (sorted ? b[sorted] - a[sorted] : a[0] - b[0]));
     const [sectored, turned] = [2, 4].map((k) => data.lines.some((r) => r[k])); // columns without a number are left out
+    const pair = (n, ideal) => h("td", null, n ? `${count(n)} / ${count(ideal)}` : "");
+    const heads = [by(0, "line"), sectored && by(2, "sectors"), turned && by(4, "wavefronts"), "opcode"];
+    const cells = ([line, opcode, sectors, ideal, waves, least, source]) => [
+      button(String(line), `select PTX line ${line}${source && `, from ${source}`}`, () => online(line), "pl-quiet"),
+      sectored && pair(sectors, ideal),
+      turned && pair(waves, least),
+      h("td.pl-last", null, h("code", { title: opcode }, opcode)),
+    ];
+    const shown = (row) => row.filter((cell) => cell !== false);
     contain(lines.body, [
       tableOf(
-        [by(0, "line"), sectored && by(2, "sectors"), turned && by(4, "wavefronts"), "opcode"].filter(Boolean),
-        listed.map(([line, opcode, sectors, ideal, waves, least, source]) =>
-          [
-            h(
-              "button.pl-quiet",
-              { title: `select PTX line ${line}${source && `, from ${source}`}`, onclick: () => online(line) },
-              String(line),
-            ),
-            sectored ? h("td", null, sectors ? `${count(sectors)} / ${count(ideal)}` : "") : null,
-            turned ? h("td", null, waves ? `${count(waves)} / ${count(least)}` : "") : null,
-            h("td.pl-last", null, h("code", { title: opcode }, opcode)),
-          ].filter(Boolean),
-        ),
+        shown(heads),
+        listed.map((row) => shown(cells(row))),
       ),
     ]);
   }
@@ -210,38 +157,26 @@ export function makeWays() {
     show(run) {
       out.el.hidden = !run || (!run.ways?.length && !run.arrays?.length && !run.note && !run.findings?.length);
       if (out.el.hidden) return;
-      out.body.replaceChildren();
-      if (run.note) out.body.append(h("p.pl-blank", null, run.note));
-      out.el.querySelector("h4").textContent = run.ways.length
+      const many = run.ways.length;
+      out.el.querySelector("h4").textContent = many
         ? "Three ways to the result"
         : run.note
           ? "Not run"
           : "What the run changed";
-      out.note.textContent = run.ways.length
-        ? "largest and mean error, and the largest in units of the last place"
-        : "";
+      out.note.textContent = many ? "largest and mean error, and the largest in units of the last place" : "";
       const left = (text) => h("td.pl-left", null, text),
         heads = (...texts) => texts.map((text) => h("th.pl-left", { scope: "col" }, text));
-      if (run.ways.length)
-        out.body.append(
-          tableOf(
-            [...heads("way", "against"), "max", "mean", "ULP"],
-            run.ways.map((w) => [
-              left(w.label),
-              left(w.against),
-              ...(w.max === null
-                ? [h("td.pl-left", { colSpan: 3 }, w.note)]
-                : [short(w.max), short(w.mean), w.ulp === null ? "–" : short(w.ulp)]),
-            ]),
-          ),
-        );
-      if (run.arrays?.length)
-        out.body.append(
-          tableOf(
-            heads("array", "after the run"),
-            run.arrays.map((row) => row.map((text) => left(h("code", null, text)))),
-          ),
-        );
+      const way = ({ label, against, note, max, mean, ulp }) => [
+        left(label),
+        left(against),
+        ...(max === null ? [h("td.pl-left", { colSpan: 3 }, note)] : [max, mean, ulp].map((x) => short(x))),
+      ];
+      const array = (row) => row.map((text) => left(h("code", null, text)));
+      out.body.replaceChildren(
+        run.note ? h("p.pl-blank", null, run.note) : "",
+        many ? tableOf([...heads("way", "against"), "max", "mean", "ULP"], run.ways.map(way)) : "",
+        run.arrays?.length ? tableOf(heads("array", "after the run"), run.arrays.map(array)) : "",
+      );
     },
   };
 }

@@ -2,7 +2,7 @@
 // The debugger: walks a trace that Python has sent once. Nothing in this file talks to Python after that.
 
 import "./keys.js";
-import { card, choice, drawNow, h, makeTooltip, markLive, s, tableOf } from "./dom.js";
+import { button, card, choice, drawNow, h, makeTooltip, markLive, onKeys, s, select, tableOf } from "./dom.js";
 import { fileOf, makePane } from "./pane.js";
 import { addFinder } from "./find.js";
 import { descriptorsOf } from "./descriptors.js";
@@ -34,18 +34,11 @@ const EVENTS = ["barrier", "divergence", "maximum", "write"].map((key) => KINDS.
 /** The scrubber: a slider over all steps, a row of ticks for each kind of event, and the same as a table. `events` are those
  * of `EVENTS` that are to be seen in any warp. */
 function makeScrubber(onseek, events) {
-  const slider = h("input.pl-slider", {
-    type: "range",
-    min: 0,
-    max: 0,
-    value: 0,
-    "aria-label": "step",
-    oninput: () => onseek(Number(slider.value)),
-  });
-  const ticks = h("div.pl-ticks"),
-    table = h("div.pl-table", { tabIndex: 0, role: "region", "aria-label": "events" });
-  const picture = h("div.pl-picture.pl-scrub", null, ticks, slider);
-  const { el, read } = card("Steps and events", picture, table);
+  const range = { type: "range", min: 0, max: 0, value: 0, "aria-label": "step" },
+    slider = h("input.pl-slider", { ...range, oninput: () => onseek(Number(slider.value)) }),
+    ticks = h("div.pl-ticks"),
+    { el, read, table } = card("Steps and events", h("div.pl-picture.pl-scrub", null, ticks, slider));
+  const row = (css, name, what) => h(`div.pl-tickrow${css}`, null, h("span.pl-tick-name", null, name), what);
   read.remove();
   return {
     el,
@@ -56,49 +49,31 @@ function makeScrubber(onseek, events) {
     /** `marks` is {kind: [steps]}; `what` says which register the writes are of; `begin` is how many steps came before;
      * `signs` are [step, sign, title, what a click does] of a finding's accesses. */
     show(marks, count, what, begin, signs) {
+      const last = Math.max(1, count - 1),
+        wide = { viewBox: "0 0 1000 10", preserveAspectRatio: "none", "aria-hidden": "true" };
       slider.max = count - 1;
-      const width = 1000,
-        svg = [];
       const dots = signs.map(([step, sign, title, onclick]) => {
-        const dot = h("button.pl-quiet", { title, "aria-label": title, onclick }, sign);
-        dot.style.left = `${(100 * step) / Math.max(1, count - 1)}%`;
+        const dot = button(sign, title, onclick, "pl-quiet", title);
+        dot.style.left = `${(100 * step) / last}%`;
         return dot;
       });
-      svg.push(
-        h("div.pl-tickrow", null, h("span.pl-tick-name", null, "findings"), h("span.pl-tick-signs", null, dots)),
-      );
-      for (const [kind, title] of events) {
-        const steps = marks[kind] || [];
-        const places = new Set(steps.map((step) => Math.round((step / Math.max(1, count - 1)) * width)));
-        const path = [...places].map((x) => `M${x} 0V10`).join("");
-        svg.push(
-          h(
-            `div.pl-tickrow.pl-${kind}`,
-            null,
-            h("span.pl-tick-name", null, `${kind === "write" && what ? `writes ${what}` : title} ${steps.length}`),
-            s(
-              "svg",
-              { viewBox: `0 0 ${width} 10`, preserveAspectRatio: "none", "aria-hidden": "true" },
-              s("path", { d: path, "vector-effect": "non-scaling-stroke" }),
-            ),
-          ),
-        );
-      }
-      ticks.replaceChildren(...svg);
-      const all = events.flatMap(([kind, title]) =>
-        (marks[kind] || []).map((step) => [step, kind === "write" ? `${what} is written` : title]),
-      );
-      all.sort((a, b) => a[0] - b[0]);
-      const shown = all.slice(0, 500);
-      table.replaceChildren(
-        tableOf(
-          ["step", `event${all.length > 500 ? `, the first 500 of ${all.length}` : ""}`],
-          shown.map(([step, says]) => [
-            h("button.pl-quiet", { onclick: () => onseek(step) }, String(begin + step + 1)),
-            says,
-          ]),
-        ),
-      );
+      const rows = events.map(([kind, title]) => {
+        const steps = marks[kind] || [],
+          places = new Set(steps.map((step) => Math.round((step / last) * 1000))),
+          d = [...places].map((x) => `M${x} 0V10`).join(""),
+          name = kind === "write" && what ? `writes ${what}` : title;
+        const drawn = s("svg", wide, s("path", { d, "vector-effect": "non-scaling-stroke" }));
+        return row(`.pl-${kind}`, `${name} ${steps.length}`, drawn);
+      });
+      ticks.replaceChildren(row("", "findings", h("span.pl-tick-signs", null, dots)), ...rows);
+      const all = events
+        .flatMap(([kind, title]) =>
+          (marks[kind] || []).map((step) => [step, kind === "write" ? `${what} is written` : title]),
+        )
+        .sort((a, b) => a[0] - b[0]);
+      const cells = ([step, says]) => [button(String(begin + step + 1), null, () => onseek(step), "pl-quiet"), says];
+      const cut = all.length > 500 ? `, the first 500 of ${all.length}` : "";
+      table.replaceChildren(tableOf(["step", `event${cut}`], all.slice(0, 500).map(cells)));
     },
   };
 }
@@ -123,34 +98,21 @@ function render({ model, el }) {
     loading = 0;
   const breakpoints = new Set();
 
-  const root = h("div.ptxlab-explorer.ptxlab-debugger", {
-    role: "region",
-    "aria-label": "ptxlab debugger",
-    tabIndex: -1,
-  });
+  const region = { role: "region", "aria-label": "ptxlab debugger", tabIndex: -1 },
+    root = h("div.ptxlab-explorer.ptxlab-debugger", region);
   const status = h("span.pl-status", { role: "status", "aria-live": "polite" });
-  const button = (text, title, onclick) => h("button.pl-button", { title, "aria-label": title, onclick }, text);
-  const choose = h(
-    "select",
-    { "aria-label": "register", onchange: () => pick(Number(choose.value)) },
-    h("option", { value: -1 }, "register…"),
-    names.map((name, k) => h("option", { value: k }, name)),
-  );
+  const acts = (text, title, onclick) => button(text, title, onclick, "pl-button", title);
+  const choose = select("register", [[-1, "register…"], ...names.entries()], () => pick(Number(choose.value)));
   const places = trace.keys.map((key) => key.split(":").map(Number));
   const [gx, gy, gz] = trace.head.grid;
   const blockName = (b) =>
     `block ${b}` + (gy * gz > 1 ? ` (${b % gx}, ${Math.floor(b / gx) % gy}, ${Math.floor(b / gx / gy)})` : "");
-  const blocks = h(
-    "select",
-    { "aria-label": "block", onchange: () => listWarps() },
-    [...new Set(places.map(([b]) => b))].map((b) => h("option", { value: b }, blockName(b))),
-  );
-  const warps = h("select", { "aria-label": "warp", onchange: () => load(`${blocks.value}:${warps.value}`) });
+  const recorded = [...new Set(places.map(([b]) => b))].map((b) => [b, blockName(b)]),
+    blocks = select("block", recorded, () => listWarps());
+  const warps = select("warp", [], () => load(`${blocks.value}:${warps.value}`));
   const seen = (key) => ["barrier", "write"].includes(key) || Object.values(info.events).some((of) => of[key].length);
-  const scrubber = makeScrubber(
-    (step) => seek(step),
-    EVENTS.filter(([key]) => seen(key)),
-  );
+  const known = EVENTS.filter(([key]) => seen(key)),
+    scrubber = makeScrubber((step) => seek(step), known);
   const ptx = makePane("PTX", () => {});
   // not in a notebook's copy, which is kept small
   if (typeof addFinder === "function") addFinder(ptx.el.querySelector("header"), ptx.el, () => ptx);
@@ -169,80 +131,47 @@ function render({ model, el }) {
     if (warp) pick(picked);
   };
   const findings = makeFindings(show, opened, sourceOf);
-  const kind = h(
-    "select",
-    { "aria-label": "what to go to" },
-    KINDS.filter(([key]) => key !== "source" || written.size).map(([key, title]) => h("option", { value: key }, title)),
-  );
+  const kinds = KINDS.filter(([key]) => key !== "source" || written.size),
+    kind = select("what to go to", kinds, null);
   kind.value = info.findings.length ? "finding" : "breakpoint";
+  const title =
+    "breakpoints hold where this does; without one, each step that makes it true. Of any lane, or of the one named";
   const when = h("input.pl-when", {
     "aria-label": "condition of breakpoints",
-    title:
-      "breakpoints hold where this does; without one, each step that makes it true. Of any lane, or of the one named",
+    title,
     placeholder: "lane 3: %f5 is nan",
     spellcheck: false,
     onchange: () => ((kind.value = "breakpoint"), go(1)),
   });
-  const main = h(
-    "div.pl-panes",
-    null,
-    ptx.el,
-    table.el,
-    h("div.pl-side.pl-step-cards", null, access.el, exchange.el),
-    h("div.pl-side.pl-state-cards", null, shared.els, arrays?.el, timeline?.el),
-  );
+  const step = h("div.pl-side.pl-step-cards", null, access.el, exchange.el),
+    state = h("div.pl-side.pl-state-cards", null, shared.els, arrays?.el, timeline?.el),
+    main = h("div.pl-panes", null, ptx.el, table.el, step, state);
   ptx.body.before(sourceLine);
-  const cards = choice(
-    "cards",
-    [
-      ["registers", "Registers"],
-      ["step", "This step"],
-      ["state", "Shared"],
-    ],
-    "step",
-    (key) => (main.dataset.card = key),
-  );
+  const tabs = Object.entries({ registers: "Registers", step: "This step", state: "Shared" }),
+    cards = choice("cards", tabs, "step", (key) => (main.dataset.card = key));
   main.dataset.card = "step";
-  const problem = h(
-    "div.pl-problem",
-    { role: "alert", hidden: !info.note || info.findings.length > 0 },
-    h("b", null, "The kernel was stopped; this is what it did before"),
-    h("pre", null, info.note),
-  );
+  const stopped = !!info.note && !info.findings.length, // with nothing that is known of it
+    why = h("b", null, "The kernel was stopped; this is what it did before"),
+    problem = h("div.pl-problem", { role: "alert", hidden: !stopped }, why, h("pre", null, info.note));
+  const { arch, grid, block: size } = trace.head,
+    cut = !info.copy && info.capped ? " · the trace was cut at its limit" : "",
+    entry = h("code.pl-entry", null, `${arch} · grid ${grid.join("×")} · block ${size.join("×")}${cut}`);
+  const tools = [
+    [blocks, warps],
+    acts("|◀", "first step (Home)", () => seek(0)),
+    acts("◀ Back", "one step back (←)", () => seek(at - 1)),
+    acts("Step ▶", "one step forward (→)", () => seek(at + 1)),
+    acts("▶|", "last step (End)", () => seek(Infinity)),
+    h("span.pl-note", null, "to the next"),
+    acts("◀◀", "back to the one before (Shift+←)", () => go(-1)),
+    acts("▶▶", "on to the next (Shift+→)", () => go(1)),
+    [kind, choose, when, h("span.pl-spring"), cards],
+  ];
   root.append(
-    h(
-      "header.pl-head",
-      { role: "group" },
-      h("h3", null, info.kernel),
-      h(
-        "code.pl-entry",
-        null,
-        `${trace.head.arch} · grid ${trace.head.grid.join("×")} · block ${trace.head.block.join("×")}${!info.copy && info.capped ? " · the trace was cut at its limit" : ""}`,
-      ),
-      h("span.pl-spring"),
-      status,
-    ),
+    h("header.pl-head", { role: "group" }, h("h3", null, info.kernel), entry, h("span.pl-spring"), status),
     h("p.pl-kept", { hidden: !info.copy }, info.copy || ""),
-    problem,
-    info.note && !info.findings.length ? null : findings.el,
-    h(
-      "div.pl-tools.pl-run",
-      null,
-      blocks,
-      warps,
-      button("|◀", "first step (Home)", () => seek(0)),
-      button("◀ Back", "one step back (←)", () => seek(at - 1)),
-      button("Step ▶", "one step forward (→)", () => seek(at + 1)),
-      button("▶|", "last step (End)", () => seek(Infinity)),
-      h("span.pl-note", null, "to the next"),
-      button("◀◀", "back to the one before (Shift+←)", () => go(-1)),
-      button("▶▶", "on to the next (Shift+→)", () => go(1)),
-      kind,
-      choose,
-      when,
-      h("span.pl-spring"),
-      cards,
-    ),
+    stopped ? problem : findings.el,
+    h("div.pl-tools.pl-run", null, tools),
     scrubber.el,
     main,
   );
@@ -267,9 +196,7 @@ function render({ model, el }) {
     if (!guard) return step.mask;
     const [register, inverted, rewritten] = guard,
       holds = warp.value(register, rewritten ? at - 1 : at);
-    let mask = 0;
-    for (let lane = 0; lane < 32; lane++) if (!holds[lane] === inverted) mask |= 1 << lane;
-    return (step.mask & mask) >>> 0;
+    return lanesOf(step.mask).reduce((mask, lane) => (!holds[lane] === inverted ? mask | (1 << lane) : mask), 0) >>> 0;
   }
 
   /** The bits of a 64-bit register of the kernel in the first lane that executes the step, null for any other and,
@@ -291,23 +218,18 @@ function render({ model, el }) {
       text = plain[now.line - 1] || "";
     const [begin, total] = kept(),
       last = warp.steps.length - 1;
-    const edge =
-      at === 0 && begin
-        ? "the first that is kept: "
-        : at === last && begin + last + 1 < total
-          ? "the last that is kept: "
-          : "";
+    let edge = at === 0 && begin ? "the first that is kept: " : "";
+    if (at === last && begin + last + 1 < total) edge = "the last that is kept: ";
     const place = `step ${begin + at + 1} of ${total}, line ${now.line}`;
     scrubber.at(at, `${place}, ${now.opcode}`);
     timeline?.at(warp.key, begin + at);
     const active = executing(now, at);
     const accused = accesses().filter(([party]) => keyOf(party) === warp.key && party.step === begin + at);
     table.show(warp, at, text, active, new Map(accused.map(([party, sign]) => [party.lane, sign])));
-    access.show(
-      now,
-      now.action === "WARPGROUP_PRODUCT" ? descriptorsOf(text, wide) : timeline?.started(warp.key, begin + at) || [],
-    );
-    status.textContent = `${says || edge}${place}: ${now.opcode}${access.degree() > 1 ? ` · ⚠ ${access.degree()}-way bank conflict, explained below` : ""}`;
+    const multiplies = now.action === "WARPGROUP_PRODUCT";
+    access.show(now, multiplies ? descriptorsOf(text, wide) : timeline?.started(warp.key, begin + at) || []);
+    const conflict = access.degree() > 1 ? ` · ⚠ ${access.degree()}-way bank conflict, explained below` : "";
+    status.textContent = `${says || edge}${place}: ${now.opcode}${conflict}`;
     exchange.show(warp, at, active);
     shared.show(warp, at);
     arrays?.show(at);
@@ -323,16 +245,9 @@ function render({ model, el }) {
   function showSource(line) {
     const row = written.get(line);
     if (!row) return sourceLine.replaceChildren();
-    const code = h("code");
-    code.innerHTML = sourceOf(line); // highlighted, and escaped, by Python
-    sourceLine.replaceChildren(
-      h(
-        "span.pl-note",
-        null,
-        `${info.source.language} · ${fileOf(info.source.files, row)}:${info.source.numbers[row - 1]}`,
-      ),
-      code,
-    );
+    const code = h("code", { innerHTML: sourceOf(line) }), // highlighted, and escaped, by Python
+      where = `${info.source.language} · ${fileOf(info.source.files, row)}:${info.source.numbers[row - 1]}`;
+    sourceLine.replaceChildren(h("span.pl-note", null, where), code);
   }
 
   /** The steps, by number, of which something holds. */
@@ -391,7 +306,7 @@ function render({ model, el }) {
     else
       seek(
         at,
-        `no ${wanted === "write" ? `write of ${of}` : wanted === "nan" ? "NaN" : wanted} ${direction > 0 ? "follows" : "before"}: `,
+        `no ${{ write: `write of ${of}`, nan: "NaN" }[wanted] || wanted} ${direction > 0 ? "follows" : "before"}: `,
       );
   }
 
@@ -405,21 +320,16 @@ function render({ model, el }) {
   }
 
   function marks() {
-    const known = info.events[warp.key];
-    scrubber.show(
-      { ...known, write: picked < 0 ? [] : warp.writesOf(picked) },
-      warp.steps.length,
-      names[picked],
-      kept()[0],
-      accesses()
-        .filter(([party]) => party.step !== null && party.step >= kept()[0])
-        .map(([party, sign]) => [
-          Math.min(party.step - kept()[0], warp.steps.length - 1),
-          sign,
-          `${sign} block ${party.block}, warp ${party.warp}, step ${party.step + 1}`,
-          () => show(party),
-        ]),
-    );
+    const steps = { ...info.events[warp.key], write: picked < 0 ? [] : warp.writesOf(picked) },
+      [begin] = kept(),
+      count = warp.steps.length;
+    const signs = accesses()
+      .filter(([{ step }]) => step !== null && step >= begin)
+      .map(([party, sign]) => {
+        const title = `${sign} block ${party.block}, warp ${party.warp}, step ${party.step + 1}`;
+        return [Math.min(party.step - begin, count - 1), sign, title, () => show(party)];
+      });
+    scrubber.show(steps, count, names[picked], begin, signs);
   }
 
   const keyOf = (party) => `${party.block}:${party.warp}`;
@@ -500,10 +410,10 @@ function render({ model, el }) {
     if (hit && !String(getSelection())) toggle(Number(hit.dataset.line));
   });
   const breakpoint = () => toggle(Number(ptx.body.querySelector(".pl-current")?.dataset.line || warp?.steps[at].line));
-  root.addEventListener("keydown", (e) => {
-    if (e.target.matches("select, .pl-when") || e.ctrlKey || e.metaKey || e.altKey) return;
+  onKeys(root, (e) => {
+    if (e.target.matches("select, .pl-when") || e.ctrlKey || e.metaKey || e.altKey) return null;
     const by = e.shiftKey ? -1 : 1;
-    const act = {
+    return {
       ArrowRight: () => (e.shiftKey ? go(1) : seek(at + 1)),
       ArrowLeft: () => (e.shiftKey ? go(-1) : seek(at - 1)),
       F8: () => findings.step(by),
@@ -513,10 +423,6 @@ function render({ model, el }) {
       b: breakpoint,
       F9: breakpoint,
     }[e.key];
-    if (!act) return;
-    e.preventDefault();
-    e.stopPropagation();
-    act();
   });
 
   findings.show(info.findings, info.checks, !!info.note);

@@ -1,7 +1,7 @@
 // @ts-check
 // The diff against another version as a table: side by side or unified, long unchanged runs folded.
 
-import { h } from "./dom.js";
+import { button, h, onKeys } from "./dom.js";
 import { laid } from "./pane.js";
 
 /** Wraps character ranges of an element's text in <mark>. */
@@ -44,8 +44,7 @@ function diffTable(rows, old, now, sides, wrote, numbers) {
         near[n] = !".*".includes(rows[n][0][0]) || n === k;
   });
   const cell = (sign, text, no, ranges, own) => {
-    const source = h("td.pl-src");
-    source.innerHTML = text ?? "";
+    const source = h("td.pl-src", { innerHTML: text ?? "" });
     if (ranges && ranges.length) markRanges(source, ranges);
     source.innerHTML = laid(source.innerHTML);
     return [
@@ -89,19 +88,13 @@ function diffTable(rows, old, now, sides, wrote, numbers) {
           same ? `${same} lines the same` : "",
           declared ? `${declared} declaration${declared > 1 ? "s" : ""} changed` : "",
         ];
-      const fold = h(
-        "tr.pl-fold",
-        null,
-        h(
-          "td",
-          { colSpan: 3 * sides },
-          h(
-            "button.pl-quiet",
-            { onclick: () => fold.replaceWith(...fold.folded()) },
-            `⋯ ${says.filter(Boolean).join(", ")}`,
-          ),
+      const opens = button(
+          `⋯ ${says.filter(Boolean).join(", ")}`,
+          null,
+          () => fold.replaceWith(...fold.folded()),
+          "pl-quiet",
         ),
-      );
+        fold = h("tr.pl-fold", null, h("td", { colSpan: 3 * sides }, opens));
       let made = null;
       fold.folded = () => (made ??= hidden.flatMap(build));
       body.append(fold);
@@ -111,42 +104,27 @@ function diffTable(rows, old, now, sides, wrote, numbers) {
     const made = build(rows[k]),
       from = isChange(rows[k]) ? wrote(rows[k][1], rows[k][2]) : null;
     if (from && from.place !== writer) {
-      const source = h("code");
-      source.innerHTML = from.html;
+      const source = h("code", { innerHTML: from.html });
       body.append(h("tr.pl-wrote", null, h("td", { colSpan: 3 * sides }, h("span", null, from.place), source)));
     }
     writer = from?.place;
     if (isChange(rows[k]) && !(k && isChange(rows[k - 1]))) starts.push(made[0]);
     body.append(...made);
   }
-  const columns = h(
-    "colgroup",
-    null,
-    Array.from({ length: sides }, () => [h("col.pl-no"), h("col.pl-sign"), h("col")]),
-  );
+  const side = () => [h("col.pl-no"), h("col.pl-sign"), h("col")],
+    columns = h("colgroup", null, Array.from({ length: sides }, side));
   return { el: h(`table.pl-diff.pl-sides-${sides}`, null, columns, body), starts };
 }
 
 /** The pane of a diff with its buttons: from change to change, also by the keys n and p. `onselect(line)`
  * hears of a line of the new text that is pressed. */
 export function makeDiffPane(onselect) {
-  const body = h("div.pl-lines.pl-diff-holder", {
-    tabIndex: 0,
-    role: "region",
-    "aria-label": "difference from the other version",
-  });
+  const region = { tabIndex: 0, role: "region", "aria-label": "difference from the other version" },
+    body = h("div.pl-lines.pl-diff-holder", region);
   const el = h("section.pl-pane.pl-difference", { hidden: true }, body);
   const place = h("span.pl-note.pl-diff-place", { "aria-live": "polite" });
-  const back = h(
-    "button.pl-button",
-    { title: "the change before (p)", "aria-label": "previous change", onclick: () => go(at - 1) },
-    "↑",
-  );
-  const on = h(
-    "button.pl-button",
-    { title: "the next change (n)", "aria-label": "next change", onclick: () => go(at + 1) },
-    "↓",
-  );
+  const back = button("↑", "the change before (p)", () => go(at - 1), "pl-button", "previous change"),
+    on = button("↓", "the next change (n)", () => go(at + 1), "pl-button", "next change");
   const tools = h("span.pl-pair.pl-diff-tools", null, back, on, place);
   let starts = [],
     at = 0,
@@ -168,13 +146,10 @@ export function makeDiffPane(onselect) {
     target.classList.add("pl-here");
     seek(target);
   }
-  body.addEventListener("keydown", (e) => {
-    const step = e.key === "n" ? 1 : e.key === "p" ? -1 : 0;
+  onKeys(body, (e) => {
+    const step = { n: 1, p: -1 }[e.key];
     if (e.key === "Escape") onselect(null);
-    if (!step || e.ctrlKey || e.metaKey || e.altKey) return;
-    e.preventDefault();
-    e.stopPropagation();
-    go(at + step);
+    return step && !e.ctrlKey && !e.metaKey && !e.altKey && (() => go(at + step));
   });
   body.addEventListener("click", (e) => {
     const line = e.target.closest("[data-line]")?.dataset.line;
@@ -184,7 +159,7 @@ export function makeDiffPane(onselect) {
     el,
     body,
     tools,
-    lines: () => lines().map((tr) => tr.textContent.replace(/[<&]/g, (c) => (c === "<" ? "&lt;" : "&amp;"))),
+    texts: () => lines().map((tr) => tr.textContent),
     current: () => current,
     /** Goes to the next change, or to the one before (-1). */
     step: (by) => go(at + by),
@@ -192,10 +167,11 @@ export function makeDiffPane(onselect) {
     go(line) {
       current = line;
       for (const old of body.querySelectorAll(".pl-current")) old.classList.remove("pl-current");
-      const found = lines()[line - 1];
+      const found = lines()[line - 1],
+        folds = [...body.querySelectorAll(".pl-fold")];
       if (!found.isConnected)
-        [...body.querySelectorAll(".pl-fold")]
-          .find((f) => f.folded().includes(found))
+        folds
+          .find((fold) => fold.folded().includes(found))
           .querySelector("button")
           .click();
       found.classList.add("pl-current");

@@ -73,6 +73,9 @@ export function count(n) {
 
 export const grouped = new Intl.NumberFormat("en"); // 1234567 -> "1,234,567"; `toLocaleString` would make one for each number
 
+/** So many of something: 1 lane, 2 lanes. */
+export const plural = (n, one, several = `${one}s`) => `${n} ${n === 1 ? one : several}`;
+
 export const hex = (n) => "0x" + n.toString(16);
 
 /** Seconds -> "12.3 ms". */
@@ -95,6 +98,32 @@ export function short(x, digits = 3) {
   return String(Number(x.toPrecision(digits)));
 }
 
+/** A button; `label` says what it does where its text is a sign. */
+export const button = (text, title, onclick, css = "pl-button", label = null) =>
+  h(`button.${css}`, { title, "aria-label": label, onclick }, text);
+
+/** A list to choose from, of [value, text]. */
+export const select = (label, options, onchange) =>
+  h(
+    "select",
+    { "aria-label": label, onchange },
+    options.map(([value, text]) => h("option", { value }, text)),
+  );
+
+/** How far an arrow goes in a picture: [rows, columns]. */
+export const ARROWS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+
+/** Takes keys of an element: `acts(event)` gives what one does, nothing where it is not for this element. */
+export function onKeys(el, acts) {
+  el.addEventListener("keydown", (e) => {
+    const act = acts(e);
+    if (!act) return;
+    e.preventDefault();
+    e.stopPropagation();
+    act();
+  });
+}
+
 /** A group of buttons of which one is pressed. `onpick` gets the key. */
 export function choice(label, options, picked, onpick) {
   const group = h("div.pl-choice", { role: "group", "aria-label": label });
@@ -102,19 +131,9 @@ export function choice(label, options, picked, onpick) {
     for (const b of group.children) b.setAttribute("aria-pressed", String(b.dataset.key === key));
   };
   for (const [key, text, title] of options) {
-    const button = h(
-      "button",
-      {
-        title: title || "",
-        onclick: () => {
-          mark(key);
-          onpick(key);
-        },
-      },
-      text,
-    );
-    button.dataset.key = key;
-    group.append(button);
+    const one = h("button", { title: title || "", onclick: () => group.pick(key) }, text);
+    one.dataset.key = key;
+    group.append(one);
   }
   mark(picked);
   group.pick = (key) => {
@@ -125,28 +144,19 @@ export function choice(label, options, picked, onpick) {
 }
 
 /** A card with a title, a button that swaps the picture for its table, and a place for a line of text below. */
-export function card(title, picture, table) {
+export function card(title, picture) {
   const toggle = h("button.pl-quiet", { "aria-pressed": "false" }, "Table");
   const note = h("span.pl-note");
   const read = h("p.pl-readout", { "aria-live": "polite", tabIndex: 0 });
-  table.hidden = true;
-  table.tabIndex = 0;
-  table.setAttribute("role", "group");
-  table.setAttribute("aria-label", `${title}, as a table`);
+  const table = h("div.pl-table", { hidden: true, tabIndex: 0, role: "group", "aria-label": `${title}, as a table` });
   toggle.onclick = () => {
     table.hidden = !table.hidden;
     if (!table.hidden) table.fill?.();
     picture.hidden = !table.hidden;
     toggle.setAttribute("aria-pressed", String(!table.hidden));
   };
-  const el = h(
-    "section.pl-card",
-    { "aria-label": title },
-    h("header", null, h("h4", null, title), note, h("span.pl-spring"), toggle),
-    picture,
-    table,
-    read,
-  );
+  const head = h("header", null, h("h4", null, title), note, h("span.pl-spring"), toggle),
+    el = h("section.pl-card", { "aria-label": title }, head, picture, table, read);
   /** The table is made when it is first looked at: `make` gives its parts. */
   const later = (make) => {
     table.fill = () => {
@@ -155,7 +165,7 @@ export function card(title, picture, table) {
     };
     if (!table.hidden) table.fill();
   };
-  return { el, note, read, later };
+  return { el, note, read, table, later };
 }
 
 /** A table with a header row. Rows and cells are what stands in them, or the elements that they are. */

@@ -1,22 +1,11 @@
 // @ts-check
 // The error of the output as a heat map: one cell an element, the row that is chosen framed.
 
-import { card, h, tableOf, onceAFrame, short, sizeOf } from "./dom.js";
+import { ARROWS, card, h, tableOf, onceAFrame, onKeys, short, sizeOf } from "./dom.js";
+import { colours, imageOf, pixel, rampPixels } from "./drawing.js";
 
-const RAMP = [
-  [247, 251, 255],
-  [198, 219, 239],
-  [107, 174, 214],
-  [33, 113, 181],
-  [8, 48, 107],
-]; // light: small is pale
-const RAMP_DARK = [
-  [18, 24, 38],
-  [22, 62, 112],
-  [38, 118, 178],
-  [112, 180, 220],
-  [222, 240, 252],
-]; // dark: small is dark
+const RAMP = colours("f7fbff c6dbef 6baed6 2171b5 08306b"); // light: small is pale
+const RAMP_DARK = colours("121826 163e70 2676b2 70b4dc def0fc"); // dark: small is dark
 const DECADES = 4; // the ramp covers 1e-4 of the tolerance to the tolerance
 
 /** Whether the page is dark. */
@@ -27,42 +16,20 @@ export function isDark() {
   return matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-/** A pixel as a canvas keeps it: red in the lowest byte, opaque. */
-const pixel = ([red, green, blue]) => (255 << 24) | (blue << 16) | (green << 8) | red;
-
-/** 256 steps of a ramp, as pixels. */
-function rampPixels(ramp) {
-  return Int32Array.from({ length: 256 }, (_, n) => {
-    const x = (n / 256) * (ramp.length - 1),
-      k = Math.floor(x),
-      f = x - k;
-    return pixel(ramp[k].map((c, i) => Math.round(c + (ramp[k + 1][i] - c) * f)));
-  });
-}
-
-const errorImages = new WeakMap(); // of a map's values: what they look like in each ramp
-
 /** A canvas with a pixel a cell, and the [row, column] of each cell over the tolerance. */
 function errorImage({ values, rows, cols }, ramp) {
-  const known = errorImages.get(values) || errorImages.set(values, new Map()).get(values);
-  if (known.has(ramp)) return known.get(ramp);
-  const image = new ImageData(cols, rows); // rows run down, as in the tile map
-  const pixels = new Int32Array(image.data.buffer),
-    shades = rampPixels(ramp),
+  const shades = rampPixels(ramp),
     none = pixel(ramp[0]),
-    over = pixel([200, 30, 45]);
-  const bad = [];
-  for (let r = 0, from = 0; r < rows; r++)
-    for (let c = 0; c < cols; c++, from++) {
-      const v = values[from],
-        t = v > 0 ? 1 + Math.log10(v) / DECADES : 0;
-      pixels[from] = !(v <= 1) ? over : t > 0 ? shades[Math.min(255, Math.floor(256 * t))] : none;
-      if (!(v <= 1)) bad.push([r, c]);
-    }
-  const small = new OffscreenCanvas(cols, rows);
-  small.getContext("2d").putImageData(image, 0, 0);
-  known.set(ramp, { small, bad });
-  return known.get(ramp);
+    over = pixel([200, 30, 45]),
+    bad = [];
+  const small = imageOf(rows, cols, (r, c) => {
+    const v = values[r * cols + c],
+      t = v > 0 ? 1 + Math.log10(v) / DECADES : 0;
+    if (v <= 1) return t > 0 ? shades[Math.min(255, Math.floor(256 * t))] : none;
+    bad.push([r, c]);
+    return over;
+  }); // rows run down, as in the tile map
+  return { ramp, small, bad };
 }
 
 /**
@@ -74,9 +41,9 @@ export function makeErrorMap(onpick) {
   const frame = h("div.pl-canvas", null, canvas);
   const legend = h("div.pl-legend");
   const picture = h("div.pl-picture", null, frame, legend);
-  const table = h("div.pl-table");
-  const out = card("Error", picture, table);
+  const out = card("Error", picture);
   let data = null,
+    image = null,
     cursor = null;
 
   const draw = onceAFrame(() => {
@@ -88,7 +55,8 @@ export function makeErrorMap(onpick) {
     canvas.height = hgt;
     const ctx = canvas.getContext("2d"),
       ramp = isDark() ? RAMP_DARK : RAMP;
-    const { small, bad } = errorImage(data, ramp);
+    if (image?.ramp !== ramp) image = errorImage(data, ramp);
+    const { small, bad } = image;
     legend.querySelector(".pl-ramp").style.background = `linear-gradient(to right,${ramp.map((c) => `rgb(${c})`)})`;
     ctx.imageSmoothingEnabled = false;
     ctx.drawImage(small, 0, 0, w, hgt);
@@ -136,37 +104,33 @@ export function makeErrorMap(onpick) {
   /** @returns {[number, number]} */
   function at(event) {
     const box = canvas.getBoundingClientRect();
-    const r = Math.floor(((event.clientY - box.top) / box.height) * data.rows),
-      c = Math.floor(((event.clientX - box.left) / box.width) * data.cols);
-    return [Math.max(0, Math.min(data.rows - 1, r)), Math.max(0, Math.min(data.cols - 1, c))];
+    const down = (event.clientY - box.top) / box.height,
+      across = (event.clientX - box.left) / box.width;
+    return [Math.floor(down * data.rows), Math.floor(across * data.cols)];
   }
-  canvas.addEventListener("pointermove", (e) => {
-    if (data) {
-      cursor = at(e);
-      say();
-      draw();
-    }
-  });
+  function point(r, c) {
+    cursor = [Math.max(0, Math.min(data.rows - 1, r)), Math.max(0, Math.min(data.cols - 1, c))];
+    say();
+    draw();
+  }
+  canvas.addEventListener("pointermove", (e) => data && point(...at(e)));
   canvas.addEventListener("pointerleave", () => {
     cursor = null;
     draw();
   });
   canvas.addEventListener("click", (e) => {
-    if (data) pick(at(e));
+    if (!data) return;
+    point(...at(e));
+    pick(cursor);
   });
-  canvas.addEventListener("keydown", (e) => {
-    const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[e.key];
-    if (!data || !(move || e.key === "Enter")) return;
-    e.preventDefault();
-    e.stopPropagation();
-    cursor ||= [0, 0];
-    if (!move) return pick(cursor);
-    cursor = [
-      Math.max(0, Math.min(data.rows - 1, cursor[0] + move[0])),
-      Math.max(0, Math.min(data.cols - 1, cursor[1] + move[1])),
-    ];
-    say();
-    draw();
+  onKeys(canvas, ({ key }) => {
+    const by = key === "Enter" ? [0, 0] : ARROWS[key];
+    if (!data || !by) return null;
+    return () => {
+      const [r, c] = cursor || [0, 0];
+      point(r + by[0], c + by[1]);
+      if (key === "Enter") pick(cursor);
+    };
   });
   const room = sizeOf(canvas, draw);
 
@@ -175,40 +139,25 @@ export function makeErrorMap(onpick) {
     draw,
     show(next) {
       data = next;
-      cursor = null;
+      image = cursor = null;
       frame.classList.toggle("pl-empty", !data);
+      const whose = data?.label ? ` of ${data.label}` : "",
+        what = data && `${data.seq} ${data.row_name}s by ${data.dim} columns`,
+        keys = "Arrow keys move, Enter chooses the row for the softmax plot.";
       canvas.setAttribute(
         "aria-label",
-        data
-          ? `Heat map of the output error${data.label ? ` of ${data.label}` : ""}: ${data.seq} ${data.row_name}s by ${data.dim} columns. Arrow keys move, Enter chooses the row for the softmax plot.`
-          : "no result yet",
+        data ? `Heat map of the output error${whose}: ${what}. ${keys}` : "no result yet",
       );
       out.note.textContent = data ? data.label : "";
       legend.replaceChildren(
-        ...(data
-          ? [
-              h(
-                "span.pl-keyed",
-                { title: "error as a share of the tolerance" },
-                `1e-${DECADES}`,
-                h("span.pl-ramp"),
-                "1",
-              ),
-              h("span.pl-keyed", null, h("span.pl-over", null, "×"), "over"),
-              h("span", null, `${data.row_name} ↓`),
-            ]
-          : []),
+        h("span.pl-keyed", { title: "error as a share of the tolerance" }, `1e-${DECADES}`, h("span.pl-ramp"), "1"),
+        h("span.pl-keyed", null, h("span.pl-over", null, "×"), "over"),
+        h("span", null, `${data?.row_name} ↓`),
       );
-      out.later(() =>
-        data
-          ? [
-              tableOf(
-                [data.row_name, "column", "|error|", "of tolerance"],
-                data.worst.map(([r, c, e, q]) => [r, c, short(e), typeof q === "string" ? q : short(100 * q) + " %"]),
-              ),
-            ]
-          : [],
-      );
+      legend.hidden = !data;
+      const cells = ([r, c, e, q]) => [r, c, short(e), typeof q === "string" ? q : short(100 * q) + " %"],
+        heads = ["column", "|error|", "of tolerance"];
+      out.later(() => (data ? [tableOf([data.row_name, ...heads], data.worst.map(cells))] : []));
       out.read.textContent = data ? "Click: the row's softmax, and the PTX that stored it." : "";
       draw();
     },

@@ -3,24 +3,19 @@
 // sequence number of the request it answers; what answers an older request than the last one shown is ignored.
 
 import "./keys.js";
-import { choice, contain, h, makeTooltip, markLive } from "./dom.js";
-import { makeAnswers, received } from "./answers.js";
+import { button, choice, contain, h, makeTooltip, markLive } from "./dom.js";
+import { makeAnswers, paintTogether, received } from "./answers.js";
 import { makeControls } from "./controls.js";
 import { makePane } from "./pane.js";
 import { hoverDocs, hoverSass } from "./code_hover.js";
-import { makeStrip } from "./summary_strip.js";
 import { makeStatus } from "./status.js";
-import { carried } from "./scroll_anchor.js";
-import { makeLinks } from "./links.js";
+import { carried, makeLinks } from "./links.js";
 import { makeViews } from "./views.js";
-import { makeResults } from "./results.js";
+import { makeProblem, makeResults, makeStrip } from "./results.js";
 import { makeLesson } from "./lesson.js";
-import { makeProblem } from "./problem.js";
-import { paintTogether } from "./frames.js";
 import { makeBelow } from "./lower_pane.js";
 import { ACCESS, makeFindings, signsOf } from "./findings.js";
 
-const DIMS = 250; // milliseconds until what does not say what the controls say is dimmed: most answers come sooner, and to dim takes a frame
 /** @type {(keyof Parts)[]} */
 const FOLLOWED = ["code", "run", "state"]; // what a request is answered with
 
@@ -29,18 +24,13 @@ function render({ model, el }) {
   const root = h("div.ptxlab-explorer", { role: "region", "aria-label": "ptxlab explorer" });
   const answers = makeAnswers(model),
     { data, code, fresh } = answers;
-  const asks = (text, title, message) =>
-    h(
-      "button.pl-button.pl-asks",
-      {
-        title,
-        onclick: (e) => {
-          model.send(message());
-          below.reveal(e.currentTarget);
-        },
-      },
-      text,
-    );
+  const asks = (text, title, message) => {
+    const act = ({ currentTarget }) => {
+      model.send(message());
+      below.reveal(currentTarget);
+    };
+    return button(text, title, act, "pl-button.pl-asks");
+  };
   const panes = {
     python: makePane("Python", (line) => links.link("py", line)),
     ptx: makePane("PTX", (line) => links.link("ptx", line)),
@@ -48,65 +38,45 @@ function render({ model, el }) {
   };
   const { python, ptx, sass } = panes;
   const views = makeViews(model, answers, panes, (line) => links.link("ptx", line));
-  const links = makeLinks(
-    answers,
-    panes,
-    () => results,
-    asks,
-    () => views,
-  );
+  const plots = () => results,
+    links = makeLinks(answers, panes, plots, asks, views);
   const rowsOf = (line) => (code()?.links || []).filter(([p]) => p === line).map(([, row]) => row);
+  const sourceOf = (line) => rowsOf(line).map((row) => code().python.lines[row - 1].trim())[0] || "";
   const findings = makeFindings(
-    (party) => {
-      views.showCode();
-      links.link("ptx", party.line, true);
-    },
+    goTo,
     () => paintSigns(),
-    (line) => rowsOf(line).map((row) => code().python.lines[row - 1].trim())[0] || "",
-    (k, n) =>
-      asks(`Debug at ${ACCESS[n] || "the first NaN"}`, "step through the kernel from there", () => ({
-        kind: "debug",
-        finding: k,
-        party: n,
-      })),
+    sourceOf,
+    (finding, party) => {
+      const message = () => ({ kind: "debug", finding, party });
+      return asks(`Debug at ${ACCESS[party] || "the first NaN"}`, "step through the kernel from there", message);
+    },
   );
+  function goTo(party) {
+    views.showCode();
+    links.link("ptx", party.line, true);
+  }
   const problem = makeProblem(answers, panes, views.showCode, asks);
   const below = makeBelow(model, root, views.el);
-  const controls = makeControls(
-    model,
-    () => status.update(),
-    () => model.send({ kind: "undo" }),
-  );
-  const results = makeResults(
-    answers,
-    () => links,
-    (row) => {
-      if (row !== controls.value("row")) controls.send({ row });
-    },
-    findings,
-    problem.el,
-  );
+  const back = () => model.send({ kind: "undo" }),
+    controls = makeControls(model, () => status.update(), back);
+  const chooseRow = (row) => row !== controls.value("row") && controls.send({ row }),
+    results = makeResults(answers, links, chooseRow, findings, problem.el);
   const tip = makeTooltip(root);
-  let frames = null,
-    opened = null, // the finding that the code was opened at
-    dims = 0,
-    since = 0; // what paints the parts; the timer that dims what they leave behind, and since when that is so
+  let frames = null, // what paints the parts
+    opened = null; // the finding that the code was opened at
 
   const title = h("h3"),
     entry = h("code.pl-entry");
   const pin = asks("Pin", "compare later settings with this one", () => ({ kind: "pin" }));
-  const edit = asks("Edit", "change this PTX in an editor, and see it run", () => ({
-    kind: "edit",
-    line: ptx.place(() => true)?.[0],
-  }));
-  const share = asks("Share", "one file with all of this, which a browser opens without Python", () => ({
-    kind: "share",
-  }));
+  const inSight = () => ptx.place(() => true)?.[0],
+    edit = asks("Edit", "change this PTX in an editor, and see it run", () => ({ kind: "edit", line: inSight() }));
+  const file = "one file with all of this, which a browser opens without Python",
+    share = asks("Share", file, () => ({ kind: "share" }));
   const lesson = makeLesson(answers, panes, links, results, asks);
   const figures = makeStrip(lesson.explain);
   const strip = h("dl.pl-strip", { "aria-label": "assembler, run and error" });
   const changed = h("b"),
-    undo = asks("↶ Undo", "back to what the controls said before", () => ({ kind: "undo" })),
+    undo = button("↶ Undo", "back to what the controls said before", back, "pl-button.pl-asks"),
     against = h("span.pl-against", { hidden: true }, changed, undo);
   const found = h("b.pl-found");
   const foot = h("footer.pl-foot", null, h("b", null, "Selected"), links.picked, links.debug);
@@ -137,21 +107,12 @@ function render({ model, el }) {
   model.on("change:values", adjust);
   adjust();
   root.append(
-    h(
-      "header.pl-head",
-      { role: "group" },
-      title,
-      entry,
-      against,
-      adjusted,
-      baselines,
-      pin,
-      h("span.pl-spring"),
+    h("header.pl-head", { role: "group" }, [title, entry, against, adjusted, baselines, pin], h("span.pl-spring"), [
       found,
       status.el,
       edit,
       share,
-    ),
+    ]),
     lesson.el,
     controls.el,
     controls.button,
@@ -245,9 +206,8 @@ function render({ model, el }) {
       results.tabs.pick("findings");
       return findings.step(by);
     }
-    const parts = [controls.el, controls.own, strip, views.el, results.el, foot].filter(
-        (part) => focusable(part).length,
-      ),
+    const all = [controls.el, controls.own, strip, views.el, results.el, foot],
+      parts = all.filter((part) => focusable(part).length),
       at = parts.findIndex((part) => part.contains(document.activeElement));
     focusable(parts.at((Math.max(at, by < 0 ? 0 : -1) + by) % parts.length))[0].focus();
   }
@@ -264,22 +224,6 @@ function render({ model, el }) {
     sass.el.classList.toggle("pl-stale", old("sass"));
   }
 
-  /** Dims all that does not say what the controls say, if that lasts. */
-  function behind() {
-    const old = root.dataset.state === "gone" || root.dataset.state === "changed";
-    if (!old) since = 0;
-    else since ||= performance.now();
-    root.classList.toggle("pl-behind", old && performance.now() - since >= DIMS);
-    if (old && !dims)
-      dims = setTimeout(
-        () => {
-          dims = 0;
-          behind();
-        },
-        DIMS - (performance.now() - since),
-      );
-  }
-
   function paintStatus(state, now) {
     const busy = state === "changed" || state === "building" || state === "running";
     root.classList.toggle("pl-busy", busy);
@@ -290,7 +234,7 @@ function render({ model, el }) {
     if (other) results.tell(state);
     root.dataset.state = state;
     if (other) paintStrip();
-    behind();
+    root.classList.toggle("pl-behind", state === "gone" || state === "changed"); // dims all, if that lasts
     root.dataset.seq = now.seq;
     root.dataset.busy = busy || frames?.waiting() ? "1" : ""; // parts that have come and are not painted yet count as work
     markStale();
@@ -302,13 +246,11 @@ function render({ model, el }) {
   model.on("msg:custom", hear);
   hoverDocs(ptx, tip, code);
   hoverSass(sass, tip, () => data("sass")?.docs || {});
-  const paintRun = () => {
-    markStale();
-    results.paintRun();
-  };
+  root.addEventListener("keydown", keys);
   const some = (names, parts) => names.some((name) => parts.includes(name));
   const paintFirst = (names) => {
     if (some(names, ["measures", "run"])) paintStrip();
+    markStale();
   };
   const paintLast = (names) => {
     if (some(names, ["assembly", "run", "measures", "problem"])) results.paint(); // once for all of them
@@ -319,36 +261,19 @@ function render({ model, el }) {
     status.update();
     for (const pane of Object.values(panes)) pane.settle();
   };
-  const nothing = () => {}; // of its own
-  root.addEventListener("keydown", keys);
-  const paintState = () => {
-    markStale();
-    results.paintState();
+  const painters = {
+    code: paintCode,
+    diff: views.paintDiff,
+    base: views.paintDiff,
+    assembly: () => {}, // none of its own
+    run: results.paintRun,
+    measures: () => {},
+    state: results.paintState,
+    sass: views.paintSass,
+    sass_diff: views.paintDiff,
+    problem: problem.paint,
   };
-  frames = paintTogether(
-    root,
-    model,
-    {
-      code: () => {
-        paintCode();
-        markStale();
-      },
-      diff: views.paintDiff,
-      base: views.paintDiff,
-      assembly: nothing,
-      run: paintRun,
-      measures: nothing,
-      state: paintState,
-      sass: () => {
-        markStale();
-        views.paintSass();
-      },
-      sass_diff: views.paintDiff,
-      problem: problem.paint,
-    },
-    paintFirst,
-    paintLast,
-  );
+  frames = paintTogether(root, model, painters, paintFirst, paintLast);
   paintStrip();
   const themes = new MutationObserver(results.recolour);
   themes.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "data-jp-theme-name"] });
@@ -357,7 +282,6 @@ function render({ model, el }) {
     status.stop();
     below.stop();
     controls.stop();
-    clearTimeout(dims);
     model.off("msg:custom", hear);
     model.off("change:against", compares);
     model.off("change:values", adjust);

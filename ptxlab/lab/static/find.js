@@ -1,7 +1,7 @@
 // @ts-check
 // Finding and copying in a pane of code, over its whole text: lines out of sight may not be elements yet.
 
-import { h } from "./dom.js";
+import { button, h } from "./dom.js";
 
 /** Puts the buttons into a bar, and takes Ctrl+F while the focus is in `area`; `pane()` is the one that is shown. */
 export function addFinder(bar, area, pane) {
@@ -12,16 +12,13 @@ export function addFinder(bar, area, pane) {
     oninput: () => seek(0),
   });
   const found = h("span.pl-note", { "aria-live": "polite" }),
-    finder = h("button.pl-quiet", { title: "Ctrl+F", onclick: () => open(field.hidden) }, "Find");
-  const copier = h("button.pl-quiet", { title: "all lines, to the clipboard", onclick: copy }, "Copy");
+    finder = button("Find", "Ctrl+F", () => open(field.hidden), "pl-quiet"),
+    copier = button("Copy", "all lines, to the clipboard", copy, "pl-quiet");
   copier.hidden = !navigator.clipboard; // a page without a certificate
   bar.append(finder, field, found, copier);
 
-  /** The lines without their markup. */
-  const texts = () => h("div", { innerHTML: pane().lines().join("\n") }).textContent.split("\n");
-
   async function copy() {
-    await navigator.clipboard.writeText(texts().join("\n"));
+    await navigator.clipboard.writeText(pane().texts().join("\n"));
     copier.textContent = "Copied";
     setTimeout(() => (copier.textContent = "Copy"), 1500);
   }
@@ -30,7 +27,11 @@ export function addFinder(bar, area, pane) {
   function seek(step) {
     const word = field.value.toLowerCase(),
       { current, go } = pane(),
-      hits = word ? texts().flatMap((text, k) => (text.toLowerCase().includes(word) ? [k + 1] : [])) : [];
+      hits = word
+        ? pane()
+            .texts()
+            .flatMap((text, k) => (text.toLowerCase().includes(word) ? [k + 1] : []))
+        : [];
     const next = hits.findIndex((line) => (step > 0 ? line > current() : line >= current())),
       to = step < 0 ? hits.filter((line) => line < current()).length - 1 : Math.max(0, next);
     found.textContent = hits.length

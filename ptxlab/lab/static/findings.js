@@ -24,8 +24,7 @@ export function makeFindings(go, opened, sourceOf, debug = null) {
 
   /** One access: its number and place, which lead to it, and what the thread did. */
   function access(party, n) {
-    const source = h("code");
-    source.innerHTML = sourceOf(party.line); // highlighted, and escaped, by Python
+    const source = h("code", { innerHTML: sourceOf(party.line) }); // highlighted, and escaped, by Python
     return h(
       "li",
       null,
@@ -41,20 +40,21 @@ export function makeFindings(go, opened, sourceOf, debug = null) {
   function entry(finding, k) {
     const here = k === current,
       of = all.length > 1 ? ` ${k + 1} of ${all.length}` : "";
-    const head = h(
-      "button.pl-quiet",
-      { "aria-expanded": String(here), onclick: () => pick(k) },
-      h("b", null, `✗ ${stopped && !k ? "stopped by " : ""}${finding.check}`),
-      of,
-      here || !finding.parties.length ? "" : ` · ${finding.parties.map(placeOf).join(" and ")}`,
-    );
+    const what = h("b", null, `✗ ${stopped && !k ? "stopped by " : ""}${finding.check}`),
+      where = here || !finding.parties.length ? "" : ` · ${finding.parties.map(placeOf).join(" and ")}`,
+      act = { "aria-expanded": String(here), onclick: () => pick(k) };
     const more = here && [
       h("p", null, finding.message),
       h("ol", null, finding.parties.map(access)),
       debug && !finding.parties.length ? debug(k, -1) : null,
       h("p.pl-note", null, finding.more),
     ];
-    return h("section", { "aria-current": here ? "true" : null }, head, more || null);
+    return h(
+      "section",
+      { "aria-current": here ? "true" : null },
+      h("button.pl-quiet", act, what, of, where),
+      more || [],
+    );
   }
 
   function pick(k) {

@@ -2,7 +2,7 @@
 // How the lanes of a warp exchange data in one step: fragments of matrices, shuffles as arrows, and the card for these and
 // for what collectives.js draws.
 
-import { card, choice, h, hex, tableOf, s, short } from "./dom.js";
+import { card, choice, h, hex, plural, select, tableOf, s, short } from "./dom.js";
 import { drawing, label, path, rect } from "./drawing.js";
 import { halfFloat, laneText } from "./trace.js";
 import { lanesOf } from "./access.js";
@@ -149,15 +149,9 @@ function drawShuffle(sources, active, before, after, type) {
     label(1, 134, "after: what each lane has got"),
   );
   for (let lane = 0; lane < 32; lane++) {
-    const x = lane * w + 1,
-      off = (active >>> lane) & 1 ? "" : " pl-inactive";
-    for (const [y, values] of [
-      [top, before],
-      [bottom, after],
-    ])
-      svg.append(
-        laneBox(lane, x, y, w - 3, box, [off && y === bottom ? "" : boxLines(value(values, lane))[0]], off, 13),
-      );
+    const off = (active >>> lane) & 1 ? "" : " pl-inactive",
+      at = (y, text) => laneBox(lane, lane * w + 1, y, w - 3, box, [boxLines(text)[0]], off, 13);
+    svg.append(at(top, value(before, lane)), at(bottom, off ? "" : value(after, lane)));
   }
   for (const lane of lanesOf(active)) {
     const { source, legal } = sources[lane],
@@ -182,47 +176,29 @@ const MODES = {
 
 /** The card with fragments, arrows or bars. `info` is what lab/lane_exchange.py made. */
 export function makeExchangeCard(info, registers, names) {
-  const picture = h("div.pl-picture.pl-exchange", {
-      tabIndex: 0,
-      role: "region",
-      "aria-label": "between lanes, drawn",
-    }),
-    table = h("div.pl-table", { tabIndex: 0, role: "region", "aria-label": "lanes, one by one" });
+  const seen = { tabIndex: 0, role: "region", "aria-label": "between lanes, drawn" },
+    picture = h("div.pl-picture.pl-exchange", seen),
+    { el, read, table } = card("Between lanes", picture);
   let lane = 0,
     view = "lane",
     shown = "",
     again = () => {},
     matrices = [];
-  const choose = h(
-    "select",
-    {
-      "aria-label": "lane",
-      onchange: () => {
-        lane = Number(choose.value);
-        again();
-        bringIntoSight();
-      },
-    },
-    Array.from({ length: 32 }, (_, k) => h("option", { value: k }, `lane ${k}`)),
-  );
-  const views = choice(
-    "cells show",
-    [
-      ["lane", "lane", "which lane holds the element"],
-      ["register", "register", "in which of its registers"],
-      ["value", "value", "the element itself"],
-    ],
-    view,
-    (key) => {
-      view = key;
-      again();
-    },
-  );
-  const { el, read } = card("Between lanes", picture, table);
-  el.querySelector("header").insertBefore(
-    h("span.pl-pickers", null, choose, views),
-    el.querySelector("header .pl-quiet"),
-  );
+  const every = Array.from({ length: 32 }, (_, k) => [k, `lane ${k}`]),
+    choose = select("lane", every, () => {
+      onlane(Number(choose.value));
+      bringIntoSight();
+    });
+  const contents = [
+    ["lane", "lane", "which lane holds the element"],
+    ["register", "register", "in which of its registers"],
+    ["value", "value", "the element itself"],
+  ];
+  const views = choice("cells show", contents, view, (key) => {
+    view = key;
+    again();
+  });
+  el.querySelector("header .pl-quiet").before(h("span.pl-pickers", null, choose, views));
   const made = new Map();
   /** Scrolls the chosen lane into the middle where the lanes are wider than the page: arrow keys make steps. */
   const bringIntoSight = () => {
@@ -236,6 +212,14 @@ export function makeExchangeCard(info, registers, names) {
   };
   const letter = (name) => name.toUpperCase();
 
+  /** A matrix under its name and size. */
+  function figure(name, { layout, svg }) {
+    const size = layout.blocks > 1 ? `${layout.blocks} matrices of 8×8` : `${layout.rows}×${layout.columns}`,
+      many = plural(layout.row.length / 32 / layout.packed, "register");
+    const says = ` ${size} of ${layout.type}, ${many} per lane`;
+    return h("figure", null, h("figcaption", null, h("b", null, letter(name)), says), svg);
+  }
+
   function showMatrix(code, warp, at) {
     const key = "matrix " + code.operands.map(([name, f]) => `${name}${f}`).join(" ");
     if (shown !== key) {
@@ -244,29 +228,8 @@ export function makeExchangeCard(info, registers, names) {
         if (!made.has(name + f)) made.set(name + f, makeMatrix(info.fragments[f], onlane));
         return made.get(name + f);
       });
-      picture.replaceChildren(
-        h(
-          "div.pl-matrices",
-          null,
-          code.operands.map(([name], k) => {
-            const { layout } = matrices[k],
-              size = layout.blocks > 1 ? `${layout.blocks} matrices of 8×8` : `${layout.rows}×${layout.columns}`;
-            const many = layout.row.length / 32 / layout.packed;
-            return h(
-              "figure",
-              null,
-              h(
-                "figcaption",
-                null,
-                h("b", null, letter(name)),
-                ` ${size} of ${layout.type}, ${many} register${many === 1 ? "" : "s"} per lane`,
-              ),
-              matrices[k].svg,
-            );
-          }),
-        ),
-        code.note ? h("p.pl-note", null, code.note) : "",
-      );
+      const figures = code.operands.map(([name], k) => figure(name, matrices[k]));
+      picture.replaceChildren(h("div.pl-matrices", null, figures), code.note ? h("p.pl-note", null, code.note) : "");
     }
     const isResult = ([name]) =>
       name === "d" || (code.operands.length === 1 && !["STORE_ROWS", "STORE_FRAGMENT"].includes(warp.steps[at].action));
@@ -291,11 +254,10 @@ export function makeExchangeCard(info, registers, names) {
               text = elementText(elementBits(layout, values, place, who), layout.type, PREVIEW);
             return `[${layout.row[place * 32 + who]}][${layout.column[place * 32 + who]}] = ${text}`;
           });
-        says.push(
-          `${letter(name)}${held(lane)
-            .slice(0, 2)
-            .join(`, ${letter(name)}`)}${layout.packed > 2 ? " …" : ""} in ${title}`,
-        );
+        const first = held(lane)
+          .slice(0, 2)
+          .map((element) => letter(name) + element);
+        says.push(`${first.join(", ")}${layout.packed > 2 ? " …" : ""} in ${title}`);
         if (!table.hidden) rows.forEach((row, who) => row.push(held(who).join(", ")));
       });
     });
@@ -305,9 +267,8 @@ export function makeExchangeCard(info, registers, names) {
 
   function showShuffle(code, warp, at, mask) {
     shown = "shuffle";
-    const [by, clamp, before] = [code.by, code.clamp, code.a].map((operand) =>
-      valuesFound(warp, operand, at, [code.d, code.p]),
-    );
+    const found = (operand) => valuesFound(warp, operand, at, [code.d, code.p]),
+      [by, clamp, before] = [code.by, code.clamp, code.a].map(found);
     const d = typeof code.d === "number" ? code.d : null,
       type = registers[d ?? (typeof code.a === "number" ? code.a : 0)];
     const after = d === null ? null : warp.value(d, at);
@@ -322,15 +283,10 @@ export function makeExchangeCard(info, registers, names) {
     read.textContent =
       `Each lane gets ${what} of ${same ? MODES[code.mode](Number(by[0])) : "a lane of its own choice"}. Lane ${lane} gets lane ${sources[lane].source}'s.` +
       (outside.length ? ` ${outside.length} lanes reach beyond the last legal lane and keep their own (dashed).` : "");
-    if (!table.hidden) {
-      const text = (values, k) => (values ? laneText(values, k, "typed", type[1], type[2]) : "");
-      table.replaceChildren(
-        tableOf(
-          ["lane", "gets from lane", "in range", "gave", "has got"],
-          active.map((k) => [k, sources[k].source, sources[k].legal ? "yes" : "no", text(before, k), text(after, k)]),
-        ),
-      );
-    }
+    const text = (values, k) => (values ? laneText(values, k, "typed", type[1], type[2]) : ""),
+      cells = (k) => [k, sources[k].source, sources[k].legal ? "yes" : "no", text(before, k), text(after, k)],
+      heads = ["lane", "gets from lane", "in range", "gave", "has got"];
+    if (!table.hidden) table.replaceChildren(tableOf(heads, active.map(cells)));
   }
 
   function showCollective(code, warp, at, mask) {

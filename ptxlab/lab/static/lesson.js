@@ -1,7 +1,7 @@
 // @ts-check
 // What there is to learn from a kernel: its question, the line that it is about, and the kernel that comes next.
 
-import { h, prose } from "./dom.js";
+import { button, h, prose } from "./dom.js";
 
 /** `asks` makes a button that sends a message.
  * @param {Answers} answers */
@@ -25,14 +25,9 @@ export function makeLesson({ data, fresh, code }, { ptx, python }, links, result
   }
 
   function tell({ question, look, next }) {
-    const here = h(
-      "button.pl-quiet",
-      { title: `select PTX line ${line}`, onclick: () => links.show([line], "plot"), hidden: !line },
-      `line ${line}`,
-    );
-    const onward = next
-      ? asks(`Next: ${next.title} →`, "the next kernel beside this one", () => ({ kind: "next", kernel: next.name }))
-      : "";
+    const here = button(`line ${line}`, `select PTX line ${line}`, () => links.show([line], "plot"), "pl-quiet"),
+      onward = next ? other(`Next: ${next.title} →`, "the next kernel beside this one", next.name) : "";
+    here.hidden = !line;
     if (onward) onward.classList.add("pl-next", "pl-quiet");
     el.title = `${question} Look at ${look}`;
     el.replaceChildren(h("b", null, question), h("span.pl-look", null, "Look at: ", ...prose(look)), here, onward);
@@ -48,15 +43,13 @@ export function makeLesson({ data, fresh, code }, { ptx, python }, links, result
       links.tell("No access of this kernel has a bank conflict.", elsewhere());
   }
 
-  /** A button that shows the kernel of the library whose bank conflicts are worth a look. */
+  /** A button that shows another kernel of the library. */
+  const other = (text, title, kernel) => asks(text, title, () => ({ kind: "next", kernel }));
+
+  /** One whose bank conflicts are worth a look. */
   function elsewhere() {
-    const other = code().lesson?.conflicts;
-    return other
-      ? asks(`Show ${other.name}, which has some`, `${other.title}: beside this kernel`, () => ({
-          kind: "next",
-          kernel: other.name,
-        }))
-      : "";
+    const { name, title } = code().lesson?.conflicts || {};
+    return name ? other(`Show ${name}, which has some`, `${title}: beside this kernel`, name) : "";
   }
 
   return { el, paint, explain };

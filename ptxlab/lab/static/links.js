@@ -2,7 +2,57 @@
 // What belongs together: a line of one pane with lines of the others, and a point of a plot with the lines that made it.
 
 import { count, h, short } from "./dom.js";
-import { carried } from "./scroll_anchor.js";
+
+// -- where a reader is in the code, carried to the next version of it: the instruction stays, whatever its line is now
+
+const bareText = (line) => line.replace(/<[^>]*>/g, "");
+
+const known = new WeakMap(); // of the lines of each version that was asked about, their landmarks
+
+/** What is said of each line to find it again: its opcode and the source line that wrote it; null for other lines. */
+function landmarks(code) {
+  if (known.has(code.ptx)) return known.get(code.ptx);
+  const source = new Map(code.links);
+  const marks = code.ptx.map((line, k) => {
+    if (!line.includes('class="o"')) return null;
+    const opcode = bareText(line)
+        .trim()
+        .replace(/^@\S+\s+/, "")
+        .split(/\s/)[0],
+      written = code.python?.lines[source.get(k + 1) - 1];
+    return { opcode, written: written && bareText(written).trim() };
+  });
+  known.set(code.ptx, marks);
+  return marks;
+}
+
+/** The line of `to` that is what `line` was in `from`; null where nothing like it is left. Of an unrolled loop, which
+ * has the same instruction many times, it is the one as far along. */
+export function carried(from, to, line) {
+  const old = landmarks(from),
+    now = landmarks(to),
+    mark = old[line - 1];
+  if (!mark) return null;
+  const alike = (marks, same) => marks.flatMap((other, k) => (other && same(other) ? [k + 1] : []));
+  const tries = [
+    (m) => m.opcode === mark.opcode && m.written === mark.written,
+    mark.written && ((m) => m.written === mark.written),
+  ];
+  for (const same of tries.filter(Boolean)) {
+    const before = alike(old, same),
+      after = alike(now, same);
+    if (!after.length) continue;
+    const nth = before.indexOf(line);
+    return after[
+      before.length === after.length || nth < 1
+        ? Math.min(nth, after.length - 1)
+        : Math.round((nth / (before.length - 1)) * (after.length - 1))
+    ];
+  }
+  return null;
+}
+
+// -- lines
 
 /** What is linked with these, and what these are linked with, in pairs of lines. */
 const onward = (pairs, lines) => [...new Set(pairs.filter(([p]) => lines.includes(p)).map(([, other]) => other))];
@@ -15,17 +65,15 @@ export function makeLinks({ data, code, fresh }, { ptx, python, sass }, plots, a
   let selected = null; // [where from, line or point], of what a reader has chosen
   let here = null; // where "Debug here" opens the debugger
   const picked = h("p.pl-picked-line", { "aria-live": "polite" });
-  const debug = asks("Debug here", "step through the kernel from here: registers, memory, 32 lanes", () => ({
-    kind: "debug",
-    ...here,
-  }));
+  const steps = "step through the kernel from here: registers, memory, 32 lanes",
+    debug = asks("Debug here", steps, () => ({ kind: "debug", ...here }));
   debug.hidden = true;
   const written = () => code()?.links || [],
     machine = () => fresh("sass")?.links || [],
     makers = () => fresh("state")?.makers || {};
 
   function clear() {
-    for (const pane of [ptx, python, sass, views().diff]) pane.select([]);
+    for (const pane of [ptx, python, sass, views.diff]) pane.select([]);
     plots().state.mark(null);
     picked.textContent = "";
     debug.hidden = true;
@@ -56,14 +104,11 @@ export function makeLinks({ data, code, fresh }, { ptx, python, sass }, plots, a
     if (!stores.length || !map) return;
     const at = column * map.size,
       covered = stores.reduce((n, [, , bytes]) => n + bytes, 0);
-    const exact =
-      covered === map.dim * map.size ? stores.filter(([, offset, bytes]) => offset <= at && at < offset + bytes) : [];
+    const whole = covered === map.dim * map.size,
+      exact = stores.filter(([, offset, bytes]) => whole && offset <= at && at < offset + bytes),
+      lines = (exact.length ? exact : stores).map(([line]) => line);
     selected = null;
-    show(
-      (exact.length ? exact : stores).map(([line]) => line),
-      "plot",
-      `stores ${exact.length ? `column ${column}` : "the output"}`,
-    );
+    show(lines, "plot", `stores ${exact.length ? `column ${column}` : "the output"}`);
     plots().tiles.mark(row, null);
   }
 
@@ -76,8 +121,8 @@ export function makeLinks({ data, code, fresh }, { ptx, python, sass }, plots, a
     ptx.select(kin, from !== "ptx");
     python.select(rows, from !== "py");
     sass.select(codes, from !== "sass");
-    const differs = views().diff.select(kin, from !== "ptx");
-    if (from === "plot" && lines.length && !differs) views().showCode();
+    const differs = views.diff.select(kin, from !== "ptx");
+    if (from === "plot" && lines.length && !differs) views.showCode();
     const key = Object.keys(makers()).find((k) => lines.some((l) => makers()[k].includes(l)));
     if (from !== "plot" || !key) plots().state.mark(key || null);
     here = { line: lines[0], nth: 0 };

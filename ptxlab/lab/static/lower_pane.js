@@ -1,7 +1,7 @@
 // @ts-check
 // What opens over the explorer, the debugger or over its code an editor: the bar above it, and the keyboard's focus in it.
 
-import { contain, h } from "./dom.js";
+import { button, contain, h } from "./dom.js";
 
 const OPENED = '.ptxlab-editor .cm-content, .ptxlab-debugger[data-ready]:not([data-ready=""]) button:not(:disabled)';
 
@@ -22,22 +22,17 @@ export function makeBelow(model, root, code) {
   sizes.observe(code);
   sizes.observe(root);
 
-  const button = (kind, words) => h("button.pl-button", { onclick: () => model.send({ kind }) }, words);
+  const asks = (kind, words) => button(words, null, () => model.send({ kind }));
   function paint() {
     const bar = model.get("below");
     el.hidden = !bar;
     if (!bar) return opener?.focus({ preventScroll: true });
     el.classList.toggle("pl-whole", bar.whole);
-    const asks = [
-        h("b", { role: "alert" }, "The text has changed and is lost."),
-        button("discard", "Discard the text"),
-        button("keep", "Keep editing"),
-      ],
-      says = [h("b", null, bar.heading), h("span.pl-spring"), button("close", bar.close)];
-    contain(
-      el,
-      [h("div.pl-tools", null, ...(bar.asks ? asks : says)), bar.note ? h("pre", null, bar.note) : ""].filter(Boolean),
-    );
+    const warns = h("b", { role: "alert" }, "The text has changed and is lost."),
+      leaves = [warns, asks("discard", "Discard the text"), asks("keep", "Keep editing")],
+      says = [h("b", null, bar.heading), h("span.pl-spring"), asks("close", bar.close)],
+      tools = h("div.pl-tools", null, bar.asks ? leaves : says);
+    contain(el, bar.note ? [tools, h("pre", null, bar.note)] : [tools]);
   }
   model.on("change:below", paint);
   paint();

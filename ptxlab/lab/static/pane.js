@@ -2,12 +2,11 @@
 // A pane of code: a scrolling list of lines. Long lines wrap under their first operand; chunks of lines out of sight are not
 // laid out, so that their heights are estimates until they are.
 
-import { count, grouped, h } from "./dom.js";
+import { count, grouped, h, onKeys } from "./dom.js";
 
 const CHUNK = 16; // lines that are laid out together
 const LINE = 18; // pixels of a row, as explorer.css says
 const OPCODE = 16; // columns of an opcode, as in `laid`
-const TEXTS = 6; // that stay made: a slider that goes back finds its lines
 const AHEAD = 90; // pixels of what leads to a line that a pane opens at
 
 /** The file that a row of a source pane belongs to; `files` are [the row where its lines begin, file], in order. */
@@ -35,17 +34,11 @@ export function makePane(title, onselect) {
   const name = h("span.pl-pane-name");
   const note = h("span.pl-note");
   const ruler = h("div.pl-ruler", { "aria-hidden": "true" });
-  const el = h(
-    "section.pl-pane",
-    { "aria-label": title },
-    h("header", null, h("h4", null, title), name, h("span.pl-spring"), note),
-    body,
-    ruler,
-  );
+  const head = h("header", null, h("h4", null, title), name, h("span.pl-spring"), note),
+    el = h("section.pl-pane", { "aria-label": title }, head, body, ruler);
   let shown = [],
     rows = [],
     chunks = []; // lines, their elements, what these stand in
-  const made = []; // [lines, numbers, the element of the text], the last ones first
   let counts = new Map(),
     marked = new Map(); // lines -> how often they ran, the signs beside them
   let current = 0,
@@ -53,34 +46,28 @@ export function makePane(title, onselect) {
 
   /** Makes the elements of a text. */
   function elements(lines, numbers) {
-    const text = h("div.pl-text.pl-now", { role: "presentation" }),
-      machine = lines.some((html) => html.includes('class="o"')); // of other lines none does anything but a label
-    text.innerHTML = Array.from({ length: Math.ceil(lines.length / CHUNK) }, (_, c) => {
-      const part = lines.slice(c * CHUNK, (c + 1) * CHUNK).map((html, k) => {
-        const line = c * CHUNK + k + 1,
-          no = numbers ? numbers[line - 1] || "" : line;
-        return (
-          `<div class="pl-line" role="option" aria-selected="false" data-line="${line}"${html ? "" : ' data-blank="1" aria-label="blank"'}` +
-          `${machine && !/class="[ol]"/.test(html) ? " data-quiet" : ""}>` +
-          `<span class="pl-no">${no}</span><span class="pl-heat"></span>${laid(html)}</div>`
-        );
-      });
-      return `<div class="pl-chunk" role="presentation" style="contain-intrinsic-height:auto ${LINE * part.length}px">${part.join("")}</div>`;
-    }).join("");
-    return text;
+    const machine = lines.some((html) => html.includes('class="o"')); // of other lines none does anything but a label
+    const made = lines.map((html, k) => {
+      const no = numbers ? numbers[k] || "" : k + 1,
+        blank = html ? "" : ' data-blank="1" aria-label="blank"',
+        quiet = machine && !/class="[ol]"/.test(html) ? " data-quiet" : "";
+      return (
+        `<div class="pl-line" role="option" aria-selected="false" data-line="${k + 1}"${blank}${quiet}>` +
+        `<span class="pl-no">${no}</span><span class="pl-heat"></span>${laid(html)}</div>`
+      );
+    });
+    const parts = Array.from({ length: Math.ceil(made.length / CHUNK) }, (_, c) => {
+      const part = made.slice(c * CHUNK, (c + 1) * CHUNK),
+        high = `contain-intrinsic-height:auto ${LINE * part.length}px`;
+      return `<div class="pl-chunk" role="presentation" style="${high}">${part.join("")}</div>`;
+    });
+    return h("div.pl-text.pl-now", { role: "presentation", innerHTML: parts.join("") });
   }
 
-  /** Shows a text, one that has been there before with the elements that it had. */
+  /** Shows a text. */
   function turn(lines, numbers) {
     const kept = current && shown[current - 1] === lines[current - 1] ? current : 0,
-      at = made.findIndex(([known, printed]) => same(known, lines) && same(printed || [], numbers || [])),
-      [found] = at < 0 ? [[lines, numbers, elements(lines, numbers)]] : made.splice(at, 1),
-      text = found[2];
-    row(current)?.classList.remove("pl-current");
-    select([]);
-    for (const line of marked.keys()) row(line)?.removeAttribute("data-signs");
-    made.unshift(found);
-    made.length = Math.min(made.length, TEXTS);
+      text = elements(lines, numbers);
     shown = lines;
     chunks = [...text.children];
     rows = chunks.flatMap((chunk) => [...chunk.children]);
@@ -160,15 +147,13 @@ export function makePane(title, onselect) {
     const hit = e.target.closest("[data-line]");
     if (hit && !String(getSelection())) setCurrent(Number(hit.dataset.line), true);
   });
-  body.addEventListener("keydown", (e) => {
+  onKeys(body, (e) => {
     const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 15, PageUp: -15 }[e.key];
-    if (e.key === "Escape") return onselect(null);
-    if (!step) return;
-    e.preventDefault();
-    e.stopPropagation();
+    if (e.key === "Escape") onselect(null);
+    if (!step) return null;
     let line = current + step;
     while (row(line)?.dataset.blank && row(line + Math.sign(step))) line += Math.sign(step);
-    setCurrent(row(line) ? line : current, true);
+    return () => setCurrent(row(line) ? line : current, true);
   });
 
   /** Does something once the pane is on the page, at once where it is. */
@@ -192,17 +177,14 @@ export function makePane(title, onselect) {
     markCurrent,
     select,
     clearComplaint,
-    lines: () => shown,
+    texts: () => h("div", { innerHTML: shown.join("\n") }).textContent.split("\n"),
     current: () => current,
     /** Goes to a line, which nobody hears of. */
     go: (line) => setCurrent(line, false),
     /** Rows count from 1; `numbers`, where given, are what to print in front of them (0: nothing); `to`, where given, is
      * [a line, its pixels below the top] to scroll to. */
     fill(lines, numbers, to) {
-      if (!rows.length || !same(shown, lines)) {
-        clearComplaint();
-        turn(lines, numbers);
-      }
+      if (!rows.length || !same(shown, lines)) turn(lines, numbers);
       goes = to;
     },
     /** Paints execution counts: a map from lines to thread-instructions. `gutter`: whether there is room for them,

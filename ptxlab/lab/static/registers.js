@@ -24,7 +24,6 @@ export function makeRegisterTable(registers, names, onpick) {
     "registers shown",
     [
       ["line", "This line", "what the instruction reads and writes"],
-      ["recent", "Recent", "the registers written last"],
       ["all", "All"],
     ],
     mode,
@@ -33,27 +32,14 @@ export function makeRegisterTable(registers, names, onpick) {
       again();
     },
   );
-  const views = choice(
-    "numbers shown as",
-    [
-      ["typed", "as declared"],
-      ["float", "float"],
-      ["int", "int"],
-      ["hex", "hex"],
-    ],
-    view,
-    (key) => {
-      view = key;
-      drawn = [];
-      again();
-    },
-  );
-  const el = h(
-    "section.pl-pane",
-    { "aria-label": "Registers" },
-    h("header", null, h("h4", null, "Registers"), note, h("span.pl-spring"), modes, views),
-    body,
-  );
+  const kinds = [["typed", "as declared"], ...["float", "int", "hex"].map((key) => [key, key])];
+  const views = choice("numbers shown as", kinds, view, (key) => {
+    view = key;
+    drawn = [];
+    again();
+  });
+  const head = h("header", null, h("h4", null, "Registers"), note, h("span.pl-spring"), modes, views),
+    el = h("section.pl-pane", { "aria-label": "Registers" }, head, body);
   const lanes = Array.from({ length: 32 }, (_, lane) => h("th", { scope: "row" }, String(lane)));
   const number = new Map(names.map((name, k) => [name, k]));
 
@@ -87,12 +73,10 @@ export function makeRegisterTable(registers, names, onpick) {
     doing = active;
     lanes.forEach((th, lane) => {
       const on = (mask >>> lane) & 1,
-        holds = (doing >>> lane) & 1;
-      th.textContent = `${signs.get(lane) || ""}${holds ? "●" : on ? "◐" : "○"} ${lane}`;
-      th.setAttribute(
-        "aria-label",
-        `lane ${lane}, ${holds ? "active" : on ? "here, but its guard is false" : "not active"}`,
-      );
+        [sign, says] =
+          (doing >>> lane) & 1 ? ["●", "active"] : on ? ["◐", "here, but its guard is false"] : ["○", "not active"];
+      th.textContent = `${signs.get(lane) || ""}${sign} ${lane}`;
+      th.setAttribute("aria-label", `lane ${lane}, ${says}`);
       rows[lane].classList.toggle("pl-off", !on);
       rows[lane].classList.toggle("pl-accused", signs.has(lane));
     });
@@ -102,11 +86,6 @@ export function makeRegisterTable(registers, names, onpick) {
     const written = warp.written(at),
       out = [];
     if (mode === "all") return names.map((_, r) => [r, false]);
-    if (mode === "recent") {
-      const seen = new Set();
-      for (let w = warp.firstWrite[at + 1] - 1; w >= 0 && seen.size < 8; w--) seen.add(warp.registers[w]);
-      return [...seen].sort((a, b) => a - b).map((r) => [r, false]);
-    }
     for (const r of written) out.push([r, true], [r, false]);
     const used = new Set((text.match(/%[\w$.]+/g) || []).map((word) => number.get(word)));
     if (picked >= 0) used.add(picked);

@@ -1,5 +1,6 @@
 // @ts-check
-// The pages of results beside the code: pictures, counters, roofline and occupancy, findings.
+// The pages of results beside the code: pictures, counters, roofline and occupancy, findings; what went wrong in place of
+// them; and the strip of figures at the top: what assembler, run and comparison said, each beside what it was before.
 
 import { choice, h } from "./dom.js";
 import { floats } from "./answers.js";
@@ -20,7 +21,7 @@ const WAITS = {
   cancelled: "No results: the run was cancelled. Run again, at the top, begins it anew.",
 };
 
-/** `links()` is what belongs together; `chooseRow` asks for the softmax of a row; `findings` is the box with what the checks
+/** `links` is what belongs together; `chooseRow` asks for the softmax of a row; `findings` is the box with what the checks
  * have found, `problem` what to say in place of results.
  * @param {Answers} answers */
 export function makeResults({ data, fresh }, links, chooseRow, findings, problem) {
@@ -28,18 +29,18 @@ export function makeResults({ data, fresh }, links, chooseRow, findings, problem
     found = 0;
   const errors = makeErrorMap((row, column) => {
     chooseRow(row);
-    links().linkStores(row, column);
+    links.linkStores(row, column);
   });
   const state = makeStatePlot((key, tile) => {
     markTile(tile);
-    links().link(key, tile);
+    links.link(key, tile);
   });
   const tiles = makeTileMap((row, tile) => {
     chooseRow(row);
     if (tile >= 0 && data("state")?.tiles > tile) state.point(tile);
   });
   const ways = makeWays(),
-    counters = makeCounters((line) => links().link("ptx", line, true)),
+    counters = makeCounters((line) => links.link("ptx", line, true)),
     roofline = makeRoofline(),
     occupancy = makeOccupancy();
   const empty = h("p.pl-blank");
@@ -66,12 +67,8 @@ export function makeResults({ data, fresh }, links, chooseRow, findings, problem
     empty.textContent = data("problem")
       ? "There are no results: the message above says why. A change of the parameters, or of the PTX by Edit, runs the kernel again."
       : WAITS[waits] || "No results yet.";
-    if (open === "counters")
-      counters.show(
-        run?.counters,
-        run && (run.note || "A GPU counts nothing here: choose the device cpu."),
-        fresh("measures"),
-      );
+    const why = run && (run.note || "A GPU counts nothing here: choose the device cpu.");
+    if (open === "counters") counters.show(run?.counters, why, fresh("measures"));
     if (open === "roofline") {
       roofline.show(run?.roofline);
       occupancy.show(data("assembly"));
@@ -115,27 +112,73 @@ export function makeResults({ data, fresh }, links, chooseRow, findings, problem
 
   function paintState() {
     state.show(data("state"));
-    const curve = links().curve();
+    const curve = links.curve();
     if (!curve) return;
     const tile = state.tile(); // the one that has the keys which were chosen; its lines are others now
-    if (tile === null) return links().link("ptx", null);
-    links().link(curve, tile);
+    if (tile === null) return links.link("ptx", null);
+    links.link(curve, tile);
     markTile(tile);
   }
 
   /** The pictures in the colours of another theme: what is looked at stays so. */
   function recolour() {
     errors.draw();
-    state.draw();
+    state.recolour();
   }
 
   const els = Object.values(pages).flat(),
-    el = h(
-      "section.pl-seen",
-      { "aria-label": "results" },
-      h("div.pl-tools.pl-results", null, tabs),
-      problem,
-      h("div.pl-pages", null, ...els),
-    );
+    bar = h("div.pl-tools.pl-results", null, tabs),
+    el = h("section.pl-seen", { "aria-label": "results" }, bar, problem, h("div.pl-pages", null, els));
   return { el, tabs, els, state, tiles, paint, paintRun, paintState, recolour, showKind, tell };
+}
+
+/** `showCode` opens the view in which lines are marked, `asks` makes a button that sends a message.
+ * @param {Answers} answers */
+export function makeProblem({ data }, { ptx, python }, showCode, asks) {
+  const el = h("div.pl-problem", { role: "alert", hidden: true });
+  const steps = "step through the kernel up to the instruction that stopped it",
+    debug = asks("Debug here", steps, () => ({ kind: "debug" }));
+
+  function paint() {
+    const p = data("problem");
+    ptx.clearComplaint();
+    python.clearComplaint();
+    el.hidden = !p;
+    if (!p) return;
+    el.replaceChildren(h("b", null, p.title), h("pre", null, p.message), p.block ? debug : "");
+    if (p.line) showCode();
+    if (p.line) ptx.complain(p.line, p.message);
+    if (p.python_line) python.complain(p.python_line, p.message);
+  }
+
+  return { el, paint };
+}
+
+/**
+ * The strip; `list` is that of `measures.part`, always the same figures. One that is not known yet is a dash, or while the
+ * kernel is at work what it was last, dimmed. `onopen(page, key)` hears of a figure that is pressed: of the page of results
+ * that has more about it.
+ */
+export function makeStrip(onopen) {
+  const last = new Map(); // by key: the figure that was known last
+  const figure = ({ key, label, now, before, verdict, note, says, mood, page }, dim, work) => {
+    const scaled = before && work !== 1 && page === "counters", // a count of another problem: what it was says little
+      judged = verdict && h(`span.pl-verdict.pl-${verdict}`, null, ` ${verdict}`);
+    const css = [mood && `pl-${mood}`, before && "pl-moved", page && "pl-leads", dim && "pl-stale"].filter(Boolean),
+      beside = scaled ? judged : before && h("span.pl-was", null, ` was ${before}`),
+      word = scaled ? "" : verdict,
+      below = h(word ? `small.pl-${word}` : "small", null, note || " ", word && ` ${word}`);
+    return h(
+      ["div.pl-figure", ...css].join("."),
+      { title: says, onclick: page ? () => onopen(page, key) : null },
+      h("dt", null, page ? h("button.pl-quiet.pl-why", null, label) : label),
+      h("dd", null, now ?? "–", beside, below),
+    );
+  };
+  return (list, working, work) =>
+    list.map((one) => {
+      if (one.now === null && working && last.has(one.key)) return figure(last.get(one.key), true, work);
+      if (one.now !== null) last.set(one.key, one);
+      return figure(one, false, work);
+    });
 }

@@ -48,15 +48,20 @@ export function makeRoofline() {
       y = (v) => height - bottom - at(v, y0, y1) * (height - bottom - top);
     const root = drawing(width, height);
     root.append(rect(left, top, width - left - right, height - bottom - top, "pl-frame"));
-    for (let d = Math.ceil(Math.log10(x0)); d <= Math.log10(x1); d++) {
-      const at = x(10 ** d);
-      root.append(stroke(at, top, at, height - bottom, "pl-cut"));
-      root.append(label(at, height - bottom + 11, short(10 ** d), "pl-tick", "middle"));
+    const powers = (a, b) => {
+      const first = Math.ceil(Math.log10(a));
+      return Array.from({ length: Math.floor(Math.log10(b)) - first + 1 }, (_, k) => 10 ** (first + k));
+    };
+    for (const v of powers(x0, x1)) {
+      root.append(stroke(x(v), top, x(v), height - bottom, "pl-cut"));
+      root.append(label(x(v), height - bottom + 11, short(v), "pl-tick", "middle"));
     }
-    for (let d = Math.ceil(Math.log10(y0)); d <= Math.log10(y1); d++) {
-      const at = y(10 ** d),
-        words = d >= 12 ? `${short(10 ** (d - 12))} T` : `${short(10 ** (d - 9))} G`;
-      root.append(stroke(left, at, width - right, at, "pl-cut"), label(left - 4, at + 3, words, "pl-tick", "end"));
+    for (const v of powers(y0, y1)) {
+      const words = v >= 1e12 ? `${short(v / 1e12)} T` : `${short(v / 1e9)} G`;
+      root.append(
+        stroke(left, y(v), width - right, y(v), "pl-cut"),
+        label(left - 4, y(v) + 3, words, "pl-tick", "end"),
+      );
     }
     const peak = Math.max(...data.roofs.map(([, r]) => r)),
       begins = y(Math.max(y0, x0 * data.bandwidth));
@@ -111,33 +116,23 @@ export function makeRoofline() {
       legend.hidden = !real;
       out.note.textContent = real ? `${data.gpu}, peaks from: ${data.source}` : "";
       out.note.title = out.note.textContent;
-      const said = real
-        ? data.points.map(
-            (p) =>
-              `${p.origin}, ${p.what}: ${short(p.x)} FLOP/B, ${flops(p.y)}${p.bound ? `, limited by ${p.bound}` : ""}`,
-          )
-        : [];
-      out.read.textContent = [
-        said[0],
-        real && data.own ? `The grid has blocks for ${data.own[0]}: the dashed roof is what those can do` : "",
-      ]
-        .filter(Boolean)
-        .join(". ");
-      holder.setAttribute("aria-label", real ? `Roofline of ${data.gpu}. ${said.join(". ")}` : "no roofline");
-      out.later(() =>
-        real
-          ? [
-              tableOf(
-                ["point", "origin", "FLOP/B", "FLOP/s", "limited by"],
-                data.points.map((p) => [p.what, p.origin, short(p.x), flops(p.y), p.bound || "–"]),
-              ),
-              tableOf(
-                ["roof", "value"],
-                [...data.roofs.map(([n, v]) => [n, flops(v)]), ["memory", `${short(data.bandwidth / 1e9, 4)} GB/s`]],
-              ),
-            ]
-          : [],
+      const points = real ? data.points : [];
+      const said = points.map(
+        (p) => `${p.origin}, ${p.what}: ${short(p.x)} FLOP/B, ${flops(p.y)}${p.bound ? `, limited by ${p.bound}` : ""}`,
       );
+      const own = real && data.own && `The grid has blocks for ${data.own[0]}: the dashed roof is what those can do`;
+      out.read.textContent = [said[0], own].filter(Boolean).join(". ");
+      holder.setAttribute("aria-label", real ? `Roofline of ${data.gpu}. ${said.join(". ")}` : "no roofline");
+      out.later(() => {
+        if (!real) return [];
+        const roofs = data.roofs.map(([name, level]) => [name, flops(level)]),
+          memory = ["memory", `${short(data.bandwidth / 1e9, 4)} GB/s`],
+          cells = (p) => [p.what, p.origin, short(p.x), flops(p.y), p.bound || "–"];
+        return [
+          tableOf(["point", "origin", "FLOP/B", "FLOP/s", "limited by"], points.map(cells)),
+          tableOf(["roof", "value"], [...roofs, memory]),
+        ];
+      });
       draw();
     },
   };
@@ -160,27 +155,21 @@ export function makeOccupancy() {
       const most = Math.max(1, o.limits.find(([what]) => what === "blocks")?.[1] || 1); // no SM holds more blocks
       const boxes = h("div.pl-warps", { role: "img", "aria-label": `${o.warps} of ${o.most} warps are resident` });
       for (let k = 0; k < o.most; k++) boxes.append(h(k < o.warps ? "span.pl-full" : "span"));
-      out.body.append(
-        h(
-          "p.pl-lead",
+      const says = ` per SM: ${o.blocks} block${o.blocks === 1 ? "" : "s"} of ${o.threads} threads, ${assembly.registers} registers per thread, ${assembly.shared_bytes} B shared`;
+      const limit = ([what, n]) => {
+        const limits = what === o.limiter;
+        return h(
+          limits ? "tr.pl-limiter" : "tr",
           null,
-          h("b", null, `${o.warps} of ${o.most} warps`),
-          ` per SM: ${o.blocks} block${o.blocks === 1 ? "" : "s"} of ${o.threads} threads, ${assembly.registers} registers per thread, ${assembly.shared_bytes} B shared`,
-        ),
+          h("td.pl-left", null, what, limits ? h("b", null, " ◀ limits") : ""),
+          h("td.pl-barcell", null, bar(Math.min(1, n / most))),
+          h("td", null, String(n)),
+        );
+      };
+      out.body.append(
+        h("p.pl-lead", null, h("b", null, `${o.warps} of ${o.most} warps`), says),
         boxes,
-        tableOf(
-          ["limit", "share", "blocks per SM"],
-          o.limits.map(([what, n]) => {
-            const limits = what === o.limiter;
-            return h(
-              limits ? "tr.pl-limiter" : "tr",
-              null,
-              h("td.pl-left", null, what, limits ? h("b", null, " ◀ limits") : ""),
-              h("td.pl-barcell", null, bar(Math.min(1, n / most), 1)),
-              h("td", null, String(n)),
-            );
-          }),
-        ),
+        tableOf(["limit", "share", "blocks per SM"], o.limits.map(limit)),
       );
     },
   };

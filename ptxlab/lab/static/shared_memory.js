@@ -4,9 +4,9 @@
 // have happened where a barrier that both have passed lies between, and those alone are drawn as written in the block that
 // is stepped. Of a cluster, whose blocks lie side by side, it is what had been stored in the order of this run.
 
-import { card, h, hex, tableOf, onceAFrame } from "./dom.js";
+import { button, card, h, hex, plural, tableOf, onceAFrame } from "./dom.js";
 import { readWarp } from "./trace.js";
-import { lanesOf } from "./access.js";
+import { lanesOf, reached } from "./access.js";
 
 const WORD = 4,
   BANKS = 32; // bytes of a bank's word
@@ -75,25 +75,16 @@ function clusterOf(block, [gx, gy], [cx, cy, cz]) {
 /** The accesses of a warp to shared memory: {step, line, kind, bytes, lanes: [[lane, block, first byte]]}; `blocks` is its
  * cluster. */
 function sharedAccesses(warp, windows, blocks, own) {
-  const out = [],
-    base = BigInt(windows.shared),
-    size = BigInt(windows.size);
-  warp.steps.forEach((step, at) => {
-    for (const access of step.accesses.filter((a) => a.mask && ["shared", "cluster", "generic"].includes(a.space))) {
-      const lanes = [];
-      for (const lane of lanesOf(access.mask)) {
-        let place = access.addresses[lane];
-        if (access.space === "generic") {
-          if (place < base || place >= base + size) continue;
-          place -= base;
-        }
-        const slot = Math.floor(Number(place) / PEER);
-        lanes.push([lane, slot ? blocks[slot - 1] : own, Number(place) % PEER]);
-      }
-      if (lanes.length) out.push({ step: at, line: step.line, kind: access.kind, bytes: access.size, lanes });
-    }
-  });
-  return out;
+  return warp.steps.flatMap((step, at) =>
+    reached(step, windows)
+      .filter(({ space }) => space === "shared" || space === "cluster")
+      .map(({ kind, size, mask, addresses }) => {
+        const places = lanesOf(mask).map((lane) => [lane, Number(addresses[lane])]),
+          blockAt = (slot) => (slot ? blocks[slot - 1] : own),
+          lanes = places.map(([lane, place]) => [lane, blockAt(Math.floor(place / PEER)), place % PEER]);
+        return { step: at, line: step.line, kind, bytes: size, lanes };
+      }),
+  );
 }
 
 /** Of each step of a warp: how many barriers of the block it has passed. */
@@ -137,35 +128,28 @@ function knownWords(warps, mine, at) {
   return words;
 }
 
-/** How many steps each warp ("block:warp") had made when `key` made its step number `step`, from the trace's turns. */
-function stepsThen(turns, key, step) {
-  const made = new Map();
-  for (const [block, warp, count] of turns) {
-    const one = `${block}:${warp}`,
-      before = made.get(one) || 0;
-    if (one === key && before + count > step) {
-      made.set(one, step + 1);
-      break;
-    }
-    made.set(one, before + count);
-  }
-  return made;
-}
-
-/** Gives each access of a warp its `place` among the steps of all warps. */
-function inOrder(turns, key, accesses) {
-  let place = 0,
-    first = 0,
-    next = 0; // steps of all warps, and of this one, before a turn
+/** The turns of a warp, from those of the trace: {first, place, count}, steps of its own and of all warps before it. */
+function turnsOf(turns, key) {
+  const own = [];
+  let first = 0,
+    place = 0;
   for (const [block, warp, count] of turns) {
     if (`${block}:${warp}` === key) {
-      for (; next < accesses.length && accesses[next].step < first + count; next++)
-        accesses[next].place = place + accesses[next].step - first;
+      own.push({ first, place, count });
       first += count;
     }
     place += count;
   }
+  return own;
 }
+
+/** The place of a warp's step among those of all warps, and how many steps it had made when that many were made. */
+const placeOfStep = (own, step) => {
+  const turn = own.findLast(({ first }) => first <= step);
+  return turn ? turn.place + step - turn.first : 0;
+};
+const stepsBy = (own, made) =>
+  own.reduce((sum, { place, count }) => sum + Math.max(0, Math.min(count, made - place)), 0);
 
 /** The cards of the block that is stepped and of its cluster. `lineText(line)` is the PTX of a line; `go(block, warp, step)`
  * goes to a step of any warp. The one of the cluster is hidden where a trace does not hold two of its blocks. */
@@ -173,22 +157,14 @@ export function makeSharedCards(windows, head, turns, lineText, go) {
   const canvas = h("canvas"),
     offsets = h("div.pl-offsets"),
     legend = h("div.pl-legend");
-  const banks = h(
-    "div.pl-banks",
-    { "aria-hidden": "true" },
-    [0, 8, 16, 24, 31].map((bank) => h("span", null, `bank ${bank}`)),
-  );
-  const picture = h(
-    "div.pl-picture.pl-shared",
-    { tabIndex: 0, role: "img" },
-    banks,
-    h("div.pl-shared-row", null, offsets, canvas),
-    legend,
-  );
+  const named = [0, 8, 16, 24, 31].map((bank) => h("span", null, `bank ${bank}`)),
+    banks = h("div.pl-banks", { "aria-hidden": "true" }, named),
+    memory = h("div.pl-shared-row", null, offsets, canvas),
+    picture = h("div.pl-picture.pl-shared", { tabIndex: 0, role: "img" }, banks, memory, legend);
   const figures = h("div.pl-cluster"),
     list = h("ul.pl-remotes");
-  const own = card("Shared memory of the block", picture, h("div.pl-table")),
-    cluster = card("Shared memory of the cluster", h("div.pl-picture", null, figures, list), h("div.pl-table"));
+  const own = card("Shared memory of the block", picture),
+    cluster = card("Shared memory of the cluster", h("div.pl-picture", null, figures, list));
   let warps = [],
     mine = null,
     now = 0,
@@ -246,46 +222,37 @@ export function makeSharedCards(windows, head, turns, lineText, go) {
     offsets.replaceChildren(
       ...Array.from({ length: shown }, (_, row) => h("div", null, row % 4 ? "\u00a0" : hex(row * BANKS * WORD))),
     );
-    const by = [...new Set([...words.values()].map((one) => one.warp))].sort((a, b) => a - b);
+    const by = [...new Set([...words.values()].map((one) => one.warp))].sort((a, b) => a - b),
+      says = (text) => h("span", null, text),
+      key = (warp) => h("span", { style: `width:12px;height:11px;background:${striped(colour(warp), warp % 4)}` });
     legend.replaceChildren(
-      ...by
-        .slice(0, 8)
-        .flatMap((warp) => [
-          h("span", { style: `width:12px;height:11px;background:${striped(colour(warp), warp % 4)}` }),
-          h("span", null, `warp ${warp}`),
-        ]),
+      ...by.slice(0, 8).flatMap((warp) => [key(warp), says(`warp ${warp}`)]),
       h("span", { style: `width:9px;height:9px;border:1px dashed ${NEVER_WRITTEN}` }),
-      h("span", null, "not written yet"),
-      h("span", null, "· framed: this step"),
-      rows > shown ? h("span", null, `· the first ${shown * BANKS * WORD} bytes`) : "",
-      left ? h("span", null, `· ${left} warps are left out: the trace is long`) : "",
+      says("not written yet"),
+      says("· framed: this step"),
+      rows > shown ? says(`· the first ${shown * BANKS * WORD} bytes`) : "",
+      left ? says(`· ${left} warps are left out: the trace is long`) : "",
     );
     own.note.textContent = `${words.size} of ${rows * BANKS} words written, as far as warp ${mine.number} can know`;
-    picture.setAttribute(
-      "aria-label",
-      `Shared memory, 32 banks by ${rows} rows: ${own.note.textContent}. The table names the writers.`,
-    );
+    const what = `Shared memory, 32 banks by ${rows} rows: ${own.note.textContent}`;
+    picture.setAttribute("aria-label", `${what}. The table names the writers.`);
     own.read.textContent = "A row is 128 bytes, a column one of 32 banks. Point at a word: who wrote it.";
-    own.later(() => [
-      tableOf(
-        ["bytes", "bank", "written by", "at"],
-        [...words]
-          .sort((a, b) => a[0] - b[0])
-          .slice(0, 512)
-          .map(([word, one]) => [
-            hex(word * WORD),
-            word % BANKS,
-            `warp ${one.warp}, lane ${one.lane}`,
-            `line ${one.line}`,
-          ]),
-      ),
-    ]);
+    own.later(() => {
+      const written = [...words].sort((a, b) => a[0] - b[0]).slice(0, 512),
+        cells = ([word, { warp, lane, line }]) => [
+          hex(word * WORD),
+          word % BANKS,
+          `warp ${warp}, lane ${lane}`,
+          `line ${line}`,
+        ];
+      return [tableOf(["bytes", "bank", "written by", "at"], written.map(cells))];
+    });
   }
 
   // -- the cluster
 
-  /** The picture of a block of the cluster; `then`: the steps that each warp had made. */
-  function figure(block, known, then) {
+  /** The picture of a block of the cluster; `made`: the steps that all warps had made. */
+  function figure(block, known, made) {
     const target = h("canvas");
     drawWords(target, CLUSTER, clusterRows, known, touched(block), getComputedStyle(cluster.el).color, (by) =>
       by.block === block ? 0.45 : 1,
@@ -295,43 +262,38 @@ export function makeSharedCards(windows, head, turns, lineText, go) {
       says = `${known.size} words written${from ? `, ${from} of them by other blocks` : ""}`,
       one = warps.find((other) => other.block === block),
       name = `block ${block}, rank ${blocks.indexOf(block)}`,
-      step = () => go(block, one.number, Math.max(0, (then.get(one.key) || 1) - 1));
-    const title =
-      block === mine.block
-        ? h("b", null, `${name}: stepped here`)
-        : h(
-            "button.pl-quiet",
-            { title: "go to the step that this block had made at this moment", onclick: step },
-            `${name}: step this one`,
-          );
-    return h(
-      "figure",
-      { "aria-label": `shared memory of block ${block}: ${says}` },
-      h("figcaption", null, title, " ", h("span.pl-note", null, says)),
-      target,
-    );
+      step = () => go(block, one.number, Math.max(0, stepsBy(one.turns, made) - 1));
+    const goes = "go to the step that this block had made at this moment",
+      here = block === mine.block,
+      title = here ? h("b", null, `${name}: stepped here`) : button(`${name}: step this one`, goes, step, "pl-quiet"),
+      caption = h("figcaption", null, title, " ", h("span.pl-note", null, says));
+    return h("figure", { "aria-label": `shared memory of block ${block}: ${says}` }, caption, target);
   }
 
   function drawCluster() {
-    const then = stepsThen(turns, mine.key, now),
+    const made = placeOfStep(mine.turns, now) + 1,
       maps = new Map(blocks.map((block) => [block, new Map()])),
       remote = [];
     for (const [one, access] of all) {
-      if (access.step >= (then.get(one.key) || 0)) continue;
+      if (access.place >= made) break;
       putStore(maps, one, access, true);
       const away = [...new Set(access.lanes.map(([, block]) => block).filter((block) => block !== one.block))];
       if (away.length) remote.push([one, access, away]);
     }
     const recorded = blocks.filter((block) => warps.some((one) => one.block === block));
-    figures.replaceChildren(...recorded.map((block) => figure(block, maps.get(block), then)));
+    figures.replaceChildren(...recorded.map((block) => figure(block, maps.get(block), made)));
     const items = ([one, { kind, bytes, lanes, line, step }, away]) => {
       const from = hex(Math.min(...lanes.map(([, , first]) => first))),
         what = `${kind} of ${lanes.length} × ${bytes} bytes, shared memory of block ${away.join(", ")}, from ${from} on`,
         says = `block ${one.block}, warp ${one.number}, line ${line}: ${what}`;
-      return h("li", null, h("button.pl-quiet", { onclick: () => go(one.block, one.number, step) }, says));
+      return h(
+        "li",
+        null,
+        button(says, null, () => go(one.block, one.number, step), "pl-quiet"),
+      );
     };
     list.replaceChildren(...remote.slice(-REMOTES).map(items));
-    cluster.note.textContent = `${remote.length} access${remote.length === 1 ? "" : "es"} to another block up to here`;
+    cluster.note.textContent = `${plural(remote.length, "access", "accesses")} to another block up to here`;
     cluster.read.textContent =
       "Full colours: written by another block; framed: this step. Point at a word: who wrote it.";
     cluster.later(() => [h("ul.pl-remotes", null, remote.map(items))]);
@@ -345,12 +307,10 @@ export function makeSharedCards(windows, head, turns, lineText, go) {
 
   /** Rows of 128 bytes that some warps access in these blocks. */
   const rowsOf = (some, of) => {
-    const ends = some.flatMap((one) =>
-      one.accesses.flatMap(({ bytes, lanes }) =>
-        lanes.filter(([, block]) => of.includes(block)).map(([, , first]) => first + bytes),
-      ),
-    );
-    return Math.ceil(ends.reduce((most, end) => Math.max(most, end), 0) / WORD / BANKS);
+    let most = 0;
+    for (const { bytes, lanes } of some.flatMap((one) => one.accesses))
+      for (const [, block, first] of lanes) if (of.includes(block)) most = Math.max(most, first + bytes);
+    return Math.ceil(most / WORD / BANKS);
   };
 
   return {
@@ -372,12 +332,13 @@ export function makeSharedCards(windows, head, turns, lineText, go) {
       if (run !== loading) return;
       warps = read.map((warp) => readShared(warp, windows, blocks));
       mine = warps.find((one) => one.key === key);
-      rows = rowsOf(
-        warps.filter((one) => one.block === block),
-        [block],
-      );
+      const mates = warps.filter((one) => one.block === block);
+      rows = rowsOf(mates, [block]);
       clusterRows = whole ? rowsOf(warps, blocks) : 0;
-      for (const one of clusterRows ? warps : []) inOrder(turns, one.key, one.accesses);
+      for (const one of warps) {
+        one.turns = turnsOf(turns, one.key);
+        for (const access of clusterRows ? one.accesses : []) access.place = placeOfStep(one.turns, access.step);
+      }
       all = warps
         .flatMap((one) => one.accesses.map((access) => [one, access]))
         .sort(([, a], [, b]) => a.place - b.place);

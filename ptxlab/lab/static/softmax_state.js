@@ -2,8 +2,8 @@
 // The online softmax of one row as the kernel went through it: its scores, m over them, l, rescale, the output row. A
 // point, once chosen, leads to the PTX lines that made it; "Play" walks through the tiles.
 
-import { h, tableOf, s, short } from "./dom.js";
-import { dot, drawing, label, path, plotCard, rect, stroke } from "./drawing.js";
+import { button, h, onKeys, tableOf, s, short } from "./dom.js";
+import { colours, dot, drawing, imageOf, label, path, plotCard, rampPixels, rect } from "./drawing.js";
 import { isDark } from "./errors.js";
 
 const LOW = 170; // pixels of a plot below which it has no chart of the output
@@ -18,43 +18,17 @@ const PACE = 900,
   SKIP = 120; // milliseconds of a step; of a tile that changes nothing, where there are many
 const MANY = 16; // tiles from which on those with rescale = 1 are passed quickly
 
-const images = { true: new WeakMap(), false: new WeakMap() }; // of output rows that have been drawn, on dark and on light
+/** Colours below zero, at zero, and above it. */
+const SIGNED = colours("0550ae f7f7f7 b22814");
+const SIGNED_DARK = colours("6cb6ff 1c1c1e ff8f78");
 
-/** A small image of the output row after each tile: a column a tile, blue below zero and red above. */
-function outputImage(output, dark) {
-  if (!images[dark].has(output)) images[dark].set(output, drawnOutput(output, dark));
-  return images[dark].get(output);
-}
-
+/** A small image of the output row after each tile: a column a tile. */
 function drawnOutput({ values }, dark) {
-  const canvas = document.createElement("canvas"),
-    rows = values[0]?.length || 1;
-  canvas.width = values.length;
-  canvas.height = rows;
-  const ctx = canvas.getContext("2d"),
-    image = ctx.createImageData(values.length, rows);
-  const [none, less, more] = dark
-    ? [
-        [28, 28, 30],
-        [108, 182, 255],
-        [255, 143, 120],
-      ]
-    : [
-        [247, 247, 247],
-        [5, 80, 174],
-        [178, 40, 20],
-      ];
-  values.forEach((column, t) =>
-    column.forEach((v, c) => {
-      const share = Math.sqrt(Math.abs(v) / 127),
-        end = v < 0 ? less : more,
-        at = 4 * (c * values.length + t);
-      for (let k = 0; k < 3; k++) image.data[at + k] = none[k] + (end[k] - none[k]) * share;
-      image.data[at + 3] = 255;
-    }),
-  );
-  ctx.putImageData(image, 0, 0);
-  return canvas.toDataURL();
+  const shades = rampPixels(dark ? SIGNED_DARK : SIGNED);
+  return imageOf(values[0]?.length || 1, values.length, (c, t) => {
+    const share = Math.sqrt(Math.abs(values[t][c]) / 127) * Math.sign(values[t][c]);
+    return shades[Math.min(255, Math.round(128 * (1 + share)))];
+  }).toDataURL();
 }
 
 /**
@@ -70,16 +44,14 @@ export function makeStatePlot(onpick) {
   ];
   const out = plotCard("Online softmax", "", keys, paint),
     { holder, legend, room, draw } = out;
-  const play = h(
-    "button.pl-quiet.pl-play",
-    { title: "walk through the tiles; PTX, Python and the tile map follow" },
-    "▶ Play",
-  );
+  const hint = "walk through the tiles; PTX, Python and the tile map follow",
+    play = button("▶ Play", hint, playOrStop, "pl-quiet.pl-play");
   out.el.querySelector("header").insertBefore(play, out.el.querySelector("header").lastChild);
   let data = null,
     at = -1,
     series = 0,
-    chosen = null; // chosen: [series, tile] that is linked to PTX lines
+    chosen = null, // chosen: [series, tile] that is linked to PTX lines
+    image = null; // of the output row
   let timer = 0;
 
   const output = () => (room.height < LOW ? null : data?.output); // the charts need the room
@@ -136,17 +108,13 @@ export function makeStatePlot(onpick) {
         root.append(path(unseen.map(([j]) => `M${of(j)} ${top + high}v-6`).join(""), "pl-hatch pl-unseen-key"));
       }
       const shown = mine.filter(([k]) => data.parts || k <= stop);
-      if (data.parts)
-        // parts do not follow one another: stems instead of a line
-        for (const [k, v] of shown) root.append(stroke(x(k), y(lo), x(k), y(v), `pl-series pl-${key}`));
-      else {
-        let stairs = ""; // what holds until the next tile
-        shown.forEach(([k, v], i) => {
-          const follows = i && shown[i - 1][0] === k - 1;
-          stairs += `${follows ? "L" : "M"}${edge(k).toFixed(1)},${y(v).toFixed(1)}H${edge(k + 1).toFixed(1)}`;
-        });
-        root.append(path(stairs, `pl-series pl-${key}`));
-      }
+      // Stairs: what holds until the next tile. Parts do not follow one another: stems instead.
+      const drawn = shown.map(([k, v], i) => {
+        if (data.parts) return `M${x(k)} ${y(lo)}V${y(v)}`;
+        const follows = i && shown[i - 1][0] === k - 1;
+        return `${follows ? "L" : "M"}${edge(k).toFixed(1)},${y(v).toFixed(1)}H${edge(k + 1).toFixed(1)}`;
+      });
+      root.append(path(drawn.join(""), `pl-series pl-${key}`));
       const every = Math.max(1, Math.ceil(n / 60));
       for (const [k, v] of n <= 80 ? shown : []) root.append(dot(x(k), y(v), 2.2, `pl-dot pl-${key}`));
       for (const [k, v] of exact) if (k % every === 0 && k <= stop) root.append(dot(x(k), y(v), 4, "pl-ring"));
@@ -160,7 +128,11 @@ export function makeStatePlot(onpick) {
         picked = chosen && chosen[0] === OUTPUT,
         place = { x: left, y: top, width: wide, height: high, preserveAspectRatio: "none" };
       root.append(
-        s("image", { href: outputImage(data.output, isDark()), ...place, style: "image-rendering: pixelated" }),
+        s("image", {
+          href: (image ??= drawnOutput(data.output, isDark())),
+          ...place,
+          style: "image-rendering: pixelated",
+        }),
       );
       if (stop < n) root.append(rect(edge(stop + 1), top, Math.max(0, wide - (stop + 1) * each), high, "pl-cover"));
       root.append(
@@ -206,18 +178,13 @@ export function makeStatePlot(onpick) {
   function says(step, k) {
     const value = (key) => short(data.kernel[key][k], 4),
       before = k ? data.kernel.m[k - 1] : null,
-      factor = data.kernel.rescale[k];
-    const grew = !(Number.isFinite(before) && data.kernel.m[k] <= before);
+      grew = !(Number.isFinite(before) && data.kernel.m[k] <= before);
     if (step === "m") return grew ? `a larger score: m becomes ${value("m")}` : `no score above m = ${value("m")}`;
-    if (step === "rescale")
-      return factor < 1 && before !== null
-        ? `what was summed under the old m shrinks by ${value("rescale")}`
-        : before === null
-          ? "there is nothing to rescale yet"
-          : "rescale 1: nothing changes";
-    return step === "o"
-      ? "the output row is scaled, and takes in weight × value of each key"
-      : `l = l × rescale + the weights = ${value("l")}`;
+    if (step === "o") return "the output row is scaled, and takes in weight × value of each key";
+    if (step === "l") return `l = l × rescale + the weights = ${value("l")}`;
+    if (before === null) return "there is nothing to rescale yet";
+    const shrinks = `what was summed under the old m shrinks by ${value("rescale")}`;
+    return data.kernel.rescale[k] < 1 ? shrinks : "rescale 1: nothing changes";
   }
   function halt() {
     if (!timer) return;
@@ -239,7 +206,7 @@ export function makeStatePlot(onpick) {
     const last = still || step === steps.length - 1;
     timer = setTimeout(() => walk(last ? k + 1 : k, last ? 0 : step + 1), still ? SKIP : PACE);
   }
-  play.onclick = () => {
+  function playOrStop() {
     if (timer) {
       halt();
       return draw();
@@ -247,7 +214,7 @@ export function makeStatePlot(onpick) {
     if (!data || data.note) return;
     play.textContent = "■ Stop";
     walk(at >= 0 && at < data.tiles - 1 ? at : 0, 0);
-  };
+  }
 
   holder.addEventListener("pointermove", (e) => {
     if (data && !data.note && holder.at && !timer) move(holder.at(e.clientX));
@@ -262,22 +229,25 @@ export function makeStatePlot(onpick) {
     halt();
     if (data && !data.note && holder.at) choose(holder.which(e.clientY), holder.at(e.clientX));
   });
-  holder.addEventListener("keydown", (e) => {
-    const step = { ArrowLeft: -1, ArrowRight: 1, Home: -1e9, End: 1e9, ArrowUp: 0, ArrowDown: 0, Enter: 0 }[e.key];
-    if (step === undefined || !data || data.note) return;
-    e.preventDefault();
-    e.stopPropagation();
-    halt();
-    const count = names().length;
-    if (e.key === "ArrowUp" || e.key === "ArrowDown")
-      return choose((series + (e.key === "ArrowUp" ? count - 1 : 1)) % count, Math.max(0, at));
-    if (e.key === "Enter") return choose(series, Math.max(0, at));
-    move(Math.max(0, Math.min(data.tiles - 1, at + step)));
+  onKeys(holder, ({ key }) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1, Home: -1e9, End: 1e9 }[key],
+      row = { ArrowUp: -1, ArrowDown: 1, Enter: 0 }[key],
+      count = names().length;
+    if ((step ?? row) === undefined || !data || data.note) return null;
+    return () => {
+      halt();
+      if (step) move(Math.max(0, Math.min(data.tiles - 1, at + step)));
+      else choose((series + count + row) % count, Math.max(0, at));
+    };
   });
 
   return {
     el: out.el,
-    draw,
+    /** Draws it in the colours of another theme. */
+    recolour() {
+      image = null;
+      draw();
+    },
     /** Chooses a tile, in the chart that was chosen last. */
     point(k) {
       if (data && !data.note) choose(Math.min(series, names().length - 1), k);
@@ -295,49 +265,43 @@ export function makeStatePlot(onpick) {
       halt();
       // The chosen tile is the one with its first key, where tiles are of another size now; parts have no such order.
       if (chosen && data && next) {
-        const key = Math.max(0, chosen[1]) * data.tile_kv;
-        if (
-          !!data.parts !== !!next.parts ||
-          key >= next.tiles * next.tile_kv ||
-          (next.parts && next.tiles !== data.tiles)
-        )
-          chosen = null;
+        const key = Math.max(0, chosen[1]) * data.tile_kv,
+          parts = !!data.parts !== !!next.parts || (next.parts && next.tiles !== data.tiles);
+        if (parts || key >= next.tiles * next.tile_kv) chosen = null;
         else if (chosen[1] >= 0) chosen = [chosen[0], Math.floor(key / next.tile_kv)];
       }
       data = next;
       at = -1;
+      image = null;
       out.el.hidden = !data;
       play.hidden = !data || !!data.note || !!data.parts;
       out.note.textContent = data ? data.label : "";
-      out.read.textContent =
-        !data || data.note
-          ? ""
-          : data.merged
-            ? `Merged: m ${short(data.merged.m, 6)} (numpy ${short(data.merged.numpy_m, 6)}), l ${short(data.merged.l, 6)} (numpy ${short(data.merged.numpy_l, 6)}).`
-            : "Hover or arrow keys: values. Click or Enter: the PTX that made the point.";
-      legend.hidden = !data || !!data.note;
+      const real = data && !data.note,
+        both = (key) => `${key} ${short(data.merged[key], 6)} (numpy ${short(data.merged[`numpy_${key}`], 6)})`;
+      out.read.textContent = !real
+        ? ""
+        : data.merged
+          ? `Merged: ${both("m")}, ${both("l")}.`
+          : "Hover or arrow keys: values. Click or Enter: the PTX that made the point.";
+      legend.hidden = !real;
       legend.querySelector(".pl-scored").hidden = !data?.scores;
       legend.querySelector(".pl-unseen").hidden = !data?.scores?.some(([, v]) => v === null);
-      holder.setAttribute(
-        "aria-label",
-        data
-          ? data.note ||
-              `Scores, running maximum, running sum, rescale and output row of ${data.label} over ${data.tiles} ${unit()}s; arrow keys move, Enter selects the PTX lines that made the point; the table has the numbers.`
-          : "no result yet",
-      );
-      out.later(() =>
-        data && !data.note
-          ? [
-              tableOf(
-                [unit(), ...SERIES.flatMap(([key]) => [key, `${key} (numpy)`])],
-                Array.from({ length: data.tiles }, (_, k) => [
-                  k,
-                  ...SERIES.flatMap(([key]) => [short(data.kernel[key][k], 7), short(data.numpy[key][k], 7)]),
-                ]),
-              ),
-            ]
-          : [],
-      );
+      const what = real && `running maximum, running sum, rescale and output row of ${data.label}`,
+        keys = "arrow keys move, Enter selects the PTX lines that made the point; the table has the numbers.",
+        says = real && `Scores, ${what} over ${data.tiles} ${unit()}s; ${keys}`;
+      holder.setAttribute("aria-label", says || data?.note || "no result yet");
+      out.later(() => {
+        if (!real) return [];
+        const cells = (k) =>
+            SERIES.flatMap(([key]) => [data.kernel[key][k], data.numpy[key][k]].map((x) => short(x, 7))),
+          heads = SERIES.flatMap(([key]) => [key, `${key} (numpy)`]);
+        return [
+          tableOf(
+            [unit(), ...heads],
+            [...Array(data.tiles).keys()].map((k) => [k, ...cells(k)]),
+          ),
+        ];
+      });
       draw();
     },
   };

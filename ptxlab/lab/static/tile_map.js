@@ -1,7 +1,7 @@
 // @ts-check
 // The tile map: query rows against keys, cut as the kernel cuts them, with the row and the KV tile that are selected.
 
-import { h, tableOf, s } from "./dom.js";
+import { ARROWS, h, onKeys, tableOf, s } from "./dom.js";
 import { drawing, label, plotCard, rect, stroke } from "./drawing.js";
 
 const KINDS = ["skipped", "seen in part", "whole"];
@@ -125,13 +125,9 @@ export function makeTileMap(onpick) {
       true,
     );
   });
-  holder.addEventListener("keydown", (e) => {
-    const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[e.key];
-    if (!data || !(move || e.key === "Enter")) return;
-    e.preventDefault();
-    e.stopPropagation();
-    if (move) choose(row + move[0], tile + move[1], false);
-    else onpick(row, tile);
+  onKeys(holder, ({ key }) => {
+    const by = key === "Enter" ? [0, 0] : ARROWS[key];
+    return data && by && (() => choose(row + by[0], tile + by[1], key === "Enter"));
   });
 
   return {
@@ -157,19 +153,12 @@ export function makeTileMap(onpick) {
       const size = data.tile_kv > 1 ? `${data.tile_q} × ${data.tile_kv}` : `${data.tile_q} × 1 key`;
       out.note.textContent = masked || data.causal ? `${visited}/${all.length} run` : size;
       out.note.title = `${visited} of ${all.length} tiles of ${kinds.rows} × ${kinds.keys} are visited`;
-      holder.setAttribute(
-        "aria-label",
-        `Map of ${data.rows} ${data.row_name}s by ${data.keys} keys in tiles of ${size}. Arrow keys move, Enter chooses.`,
-      );
-      const counted = (k, kind) => kinds.lines.filter((line) => line[k] === kind).length;
+      const what = `${data.rows} ${data.row_name}s by ${data.keys} keys in tiles of ${size}`;
+      holder.setAttribute("aria-label", `Map of ${what}. Arrow keys move, Enter chooses.`);
+      const counted = (k, kind) => kinds.lines.filter((line) => line[k] === kind).length,
+        cells = (_, k) => [keysOf(k, kinds.keys), ...["0", "1", "2"].map((kind) => counted(k, kind))];
       out.later(() => [
-        tableOf(
-          ["keys", ...KINDS],
-          Array.from({ length: Math.min(256, kinds.lines[0].length) }, (_, k) => [
-            keysOf(k, kinds.keys),
-            ...["0", "1", "2"].map((kind) => counted(k, kind)),
-          ]),
-        ),
+        tableOf(["keys", ...KINDS], Array.from({ length: Math.min(256, kinds.lines[0].length) }, cells)),
       ]);
       say();
       draw();

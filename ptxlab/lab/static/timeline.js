@@ -2,7 +2,8 @@
 // The timeline: a row for each role (or each recorded warp) with the bulk copies and products in flight and what its warps
 // wait for; and one for each mbarrier, with the copies that report to it and who waits.
 
-import { card, choice, h, s, tableOf } from "./dom.js";
+import { button, card, choice, grouped, h, plural, s, tableOf } from "./dom.js";
+import { rect } from "./drawing.js";
 
 const SPANS = {
   copy: "bulk copies",
@@ -82,22 +83,17 @@ function mbarrierRows(data) {
     for (const span of spans.filter((one) => one[6])) {
       const [kind, , , , says, , mbarrier] = span;
       if (!found.has(mbarrier)) found.set(mbarrier, []);
-      found
-        .get(mbarrier)
-        .push([...span.slice(0, 4), kind === "wait" ? `warp ${warp} ${says}` : says, ...span.slice(5), block, warp]);
+      found.get(mbarrier).push([...span.with(4, kind === "wait" ? `warp ${warp} ${says}` : says), block, warp]);
     }
   const place = (key) => key.split(":").map(Number),
     order = (a, b) => place(a)[0] - place(b)[0] || place(a)[1] - place(b)[1];
-  return [...found.keys()].sort(order).map((key) => {
-    const [block] = key.split(":");
-    return {
-      name: `${data.names[key]}${several ? ` of block ${block}` : ""}`,
-      of: [],
-      shared: SHARE,
-      spans: found.get(key),
-      phases: data.phases[key] || [],
-    };
-  });
+  return [...found.keys()].sort(order).map((key) => ({
+    name: `${data.names[key]}${several ? ` of block ${place(key)[0]}` : ""}`,
+    of: [],
+    shared: SHARE,
+    spans: found.get(key),
+    phases: data.phases[key] || [],
+  }));
 }
 
 /** The copies that a step of a warp starts, in sentences. */
@@ -110,53 +106,42 @@ function startedIn(data, key, step) {
 
 /** What is under way at a time, in words; `roles`: of `roleRows`. */
 function underWay(data, roles, now) {
-  const spans = data.rows.flatMap((row) =>
-    row.spans.filter(([, begin, end]) => begin <= now && now < end).map((span) => [...span, row.warp]),
-  );
-  const of = (wanted) => spans.filter(([kind]) => kind === wanted),
-    copies = of("copy"),
-    waits = of("wait");
-  const bytes = copies.reduce((sum, span) => sum + span[7], 0),
+  const at = ({ spans, warp }, wanted) =>
+    spans
+      .filter(([kind, begin, end]) => kind === wanted && begin <= now && now < end)
+      .map((span) => ({ mbarrier: span[6], bytes: span[7], warp }));
+  const copies = data.rows.flatMap((row) => at(row, "copy")),
+    waits = data.rows.flatMap((row) => at(row, "wait")),
+    groups = roles.flatMap((role) => at(role, "wgmma")).length;
+  const bytes = copies.reduce((sum, copy) => sum + copy.bytes, 0),
     said = [];
   if (copies.length)
+    said.push(`${plural(copies.length, "copy", "copies")} of ${grouped.format(bytes)} bytes in flight`);
+  if (groups) said.push(`${plural(groups, "wgmma group")} in flight`);
+  for (const key of new Set(waits.map(({ mbarrier }) => mbarrier))) {
+    const warps = waits.filter(({ mbarrier }) => mbarrier === key).map(({ warp }) => warp),
+      over = (data.phases[key] || []).filter(([time]) => time <= now).length,
+      phases = over ? `, of which ${plural(over, "phase is", "phases are")} over` : "";
     said.push(
-      `${copies.length} ${copies.length === 1 ? "copy" : "copies"} of ${bytes.toLocaleString("en")} bytes in flight`,
+      `${warps.length === 1 ? "warp" : "warps"} ${warps.join(", ")} ${warps.length === 1 ? "waits" : "wait"} for ${data.names[key]}${phases}`,
     );
-  const groups = new Set(
-    roles.flatMap(({ spans: all }, role) =>
-      all.filter(([kind, begin, end]) => kind === "wgmma" && begin <= now && now < end).map((_, k) => `${role}:${k}`),
-    ),
-  );
-  if (groups.size) said.push(`${groups.size} wgmma group${groups.size === 1 ? "" : "s"} in flight`);
-  const waiting = new Map(waits.map((span) => [span[6], []]));
-  for (const span of waits) waiting.get(span[6]).push(span.at(-1));
-  const over = (key) => (data.phases[key] || []).filter(([time]) => time <= now).length;
-  for (const [key, warps] of waiting)
-    said.push(
-      `warp${warps.length === 1 ? "" : "s"} ${warps.join(", ")} wait${warps.length === 1 ? "s" : ""} for ${data.names[key]}${over(key) ? `, of which ${over(key)} phase${over(key) === 1 ? " is" : "s are"} over` : ""}`,
-    );
+  }
   return said.join("; ");
 }
 
 /** `data` is what `ptxlab.lab.timeline` makes; `onseek(block, warp, step)` goes to a step of a warp. */
 export function makeTimeline(data, onseek) {
   const rows = h("div.pl-times"),
-    table = h("div.pl-table"),
     wide = data.time,
     begins = {};
-  const { el, read, note, later } = card("Timeline", h("div.pl-picture.pl-scrub", null, rows), table);
+  const { el, read, note, later } = card("Timeline", h("div.pl-picture.pl-scrub", null, rows));
   read.removeAttribute("aria-live"); // the status line speaks for the step
-  const fewer = data.roles.length < data.rows.length;
-  const views = choice(
-    "rows of the timeline",
-    [
-      ["roles", "Roles", "warps that do the same in one row"],
-      ["warps", "Warps", "a row for each warp"],
-    ],
-    "roles",
-    (key) => draw(key),
-  );
-  if (fewer) el.querySelector("header").insertBefore(views, el.querySelector("header").lastChild);
+  const kinds = [
+    ["roles", "Roles", "warps that do the same in one row"],
+    ["warps", "Warps", "a row for each warp"],
+  ];
+  if (data.roles.length < data.rows.length)
+    el.querySelector("header").lastChild.before(choice("rows of the timeline", kinds, "roles", draw));
   note.textContent = data.cut ? "its beginning; there is more than a page holds" : "";
   const roles = roleRows(data);
   let at = 0,
@@ -167,67 +152,36 @@ export function makeTimeline(data, onseek) {
     at += time;
   }
 
-  /** The warp-instructions that warps [block, warp] have issued in the trace. */
-  const slots = (of) =>
-    of
-      .flatMap(([block, warp]) => begins[`${block}:${warp}`] || [])
-      .reduce((sum, [, steps]) => sum + steps, 0)
-      .toLocaleString("en");
+  /** The turns of warps [block, warp]: [time, steps, how long]. */
+  const turnsOf = (of) => of.flatMap(([block, warp]) => begins[`${block}:${warp}`] || []);
+  /** The warp-instructions that they have issued in the trace. */
+  const slots = (of) => grouped.format(turnsOf(of).reduce((sum, [, steps]) => sum + steps, 0));
+  const stiff = (css, d, ...more) => s("path", { class: css, d, "vector-effect": "non-scaling-stroke" }, ...more);
 
   function drawRow({ name, of, spans, shared, phases = [] }) {
     const [placed, lanes] = inLanes(spans, shared),
       tall = lanes * HIGH;
-    const cursor = s("path", { class: "pl-now", "vector-effect": "non-scaling-stroke" });
-    const made = of
-      .flatMap(([block, warp]) => begins[`${block}:${warp}`] || [])
-      .map(([from, , time]) => `M${from} ${tall}h${time}`)
-      .join("");
+    const cursor = stiff("pl-now", ""),
+      made = turnsOf(of).map(([from, , time]) => `M${from} ${tall}h${time}`);
     cursors.push([cursor, tall]);
     const marks = placed.map(([[kind, from, to, step, says, , , , block, warp], lane]) => {
-      const mark = s(
-        "rect",
-        {
-          class: `pl-span pl-span-${kind}`,
-          x: from,
-          width: Math.max(to - from, wide / 400),
-          y: lane * HIGH + 1,
-          height: HIGH - 2,
-        },
-        s("title", {}, says),
-      );
+      const long = Math.max(to - from, wide / 400),
+        mark = rect(from, lane * HIGH + 1, long, HIGH - 2, `pl-span pl-span-${kind}`);
+      mark.append(s("title", {}, says));
       mark.addEventListener("click", () => onseek(block, warp, step));
       mark.addEventListener("mouseenter", () => {
         read.textContent = /^warp/.test(says) ? says : `warp ${warp}: ${says}`;
       });
       return mark;
     });
-    const ends = phases.map(([time, , says]) =>
-      s(
-        "path",
-        { class: "pl-phase", d: `M${time} 0V${tall + 2}`, "vector-effect": "non-scaling-stroke" },
-        s("title", {}, says),
-      ),
-    );
+    const ends = phases.map(([time, , says]) => stiff("pl-phase", `M${time} 0V${tall + 2}`, s("title", {}, says)));
     const title = of.length ? `${name}: ${slots(of)} issue slots (tries to wait included)` : name;
-    return h(
-      "div.pl-tickrow.pl-timerow",
-      { style: `height: ${tall + 5}px` },
-      h("span.pl-tick-name", { title }, name),
-      s(
-        "svg",
-        {
-          viewBox: `0 0 ${wide} ${tall + 2}`,
-          preserveAspectRatio: "none",
-          style: `height: ${tall + 2}px`,
-          role: "img",
-          "aria-label": `${name}: ${spans.length} spans${phases.length ? `, ${phases.length} phases over` : ""}`,
-        },
-        s("path", { class: "pl-turns", d: made, "vector-effect": "non-scaling-stroke" }),
-        ...marks,
-        ...ends,
-        cursor,
-      ),
-    );
+    const says = `${name}: ${spans.length} spans${phases.length ? `, ${phases.length} phases over` : ""}`,
+      frame = { viewBox: `0 0 ${wide} ${tall + 2}`, preserveAspectRatio: "none", style: `height: ${tall + 2}px` },
+      picture = s("svg", { ...frame, role: "img", "aria-label": says });
+    picture.append(stiff("pl-turns", made.join("")), ...marks, ...ends, cursor);
+    const named = h("span.pl-tick-name", { title }, name);
+    return h("div.pl-tickrow.pl-timerow", { style: `height: ${tall + 5}px` }, named, picture);
   }
   function drawCursors() {
     for (const [cursor, tall] of cursors) cursor.setAttribute("d", `M${now} 0V${tall + 2}`);
@@ -247,23 +201,15 @@ export function makeTimeline(data, onseek) {
     drawCursors();
   }
   draw("roles");
+  const cells = ({ block, warp, spans }) =>
+    spans.slice(0, 200).map(([, , , step, says]) => {
+      const go = button(String(step + 1), null, () => onseek(block, warp, step), "pl-quiet");
+      return [`${block}:${warp}`, go, says];
+    });
+  const issued = roles.map(({ name, of }) => [name, slots(of)]);
   later(() => [
-    tableOf(
-      ["role", "issue slots, tries to wait included"],
-      roles.map(({ name, of }) => [name, slots(of)]),
-    ),
-    tableOf(
-      ["warp", "step", "what"],
-      data.rows.flatMap(({ block, warp, spans }) =>
-        spans
-          .slice(0, 200)
-          .map(([, , , step, says]) => [
-            `${block}:${warp}`,
-            h("button.pl-quiet", { onclick: () => onseek(block, warp, step) }, String(step + 1)),
-            says,
-          ]),
-      ),
-    ),
+    tableOf(["role", "issue slots, tries to wait included"], issued),
+    tableOf(["warp", "step", "what"], data.rows.flatMap(cells)),
   ]);
   return {
     el,

@@ -1,7 +1,7 @@
 // @ts-check
 // Which code is shown: what changed in it, or the whole with its heat; PTX, machine code or its source, one or two side by side.
 
-import { choice, h } from "./dom.js";
+import { button, choice, h } from "./dom.js";
 import { fileOf } from "./pane.js";
 import { changesIn, makeDiffPane } from "./diff.js";
 import { addFinder } from "./find.js";
@@ -26,34 +26,21 @@ export function makeViews(model, { data, code, fresh }, { ptx, python, sass }, o
       show();
     },
   );
-  const toggle = (text, label, title, on, onclick) => {
-    const button = h("button.pl-button.pl-toggle", { title, "aria-label": label, "aria-pressed": String(on) }, text);
-    button.onclick = () => {
-      button.setAttribute("aria-pressed", String(!pressed(button)));
-      onclick(pressed(button));
-    };
-    return button;
+  const pressed = (one) => one.getAttribute("aria-pressed") === "true";
+  /** A button that stays pressed; `title` begins with what it is called. */
+  const toggle = (text, title, onclick) => {
+    const one = button(text, title, act, "pl-button.pl-toggle", title.split(":")[0]);
+    one.setAttribute("aria-pressed", "false");
+    function act() {
+      one.setAttribute("aria-pressed", String(!pressed(one)));
+      onclick(pressed(one));
+    }
+    return one;
   };
-  const pressed = (button) => button.getAttribute("aria-pressed") === "true";
-  const beside = toggle("⇄", "side by side", "side by side: the two versions, or PTX and its source", false, () =>
-    show(),
-  );
-  const bare = toggle(
-    "Bare",
-    "hide .loc, comments and declarations",
-    "hide .loc, comments and declarations",
-    false,
-    (on) => panes.classList.toggle("pl-bare", on),
-  );
-  const hottest = h(
-    "button.pl-button",
-    {
-      title: "the line that runs most often, then the next",
-      "aria-label": "next hot line",
-      onclick: () => ptx.hottest(),
-    },
-    "Hot ↓",
-  );
+  const beside = toggle("⇄", "side by side: the two versions, or PTX and its source", () => show()),
+    bare = toggle("Bare", "hide .loc, comments and declarations", (on) => panes.classList.toggle("pl-bare", on)),
+    often = "the line that runs most often, then the next",
+    hottest = button("Hot ↓", often, () => ptx.hottest(), "pl-button", "next hot line");
   const languages = choice(
     "language",
     [
@@ -71,27 +58,16 @@ export function makeViews(model, { data, code, fresh }, { ptx, python, sass }, o
       show();
     },
   );
-  const button = (key) => languages.querySelector(`[data-key=${key}]`);
+  const tab = (key) => languages.querySelector(`[data-key=${key}]`);
   const hot = h("input", { type: "checkbox", checked: true, onchange: () => paintHeat() }),
     heat = h("label.pl-check", { title: "how often each line was executed, beside it" }, hot, "heat");
   const panes = h("div.pl-panes", null, python.el, ptx.el, sass.el);
-  const more = toggle("⋯", "more", "Find, Copy, side by side, Hot, Bare and heat", false, (on) =>
-    bar.classList.toggle("pl-more-tools", on),
-  );
+  const hidden = "more: Find, Copy, side by side, Hot, Bare and heat",
+    more = toggle("⋯", hidden, (on) => bar.classList.toggle("pl-more-tools", on));
   more.classList.add("pl-more"); // where the bar is narrow
-  const bar = h(
-    "div.pl-tools",
-    { role: "group", "aria-label": "code" },
-    views,
-    languages,
-    beside,
-    diff.tools,
-    h("span.pl-spring"),
-    more,
-    hottest,
-    bare,
-    heat,
-  );
+  const left = [views, languages, beside, diff.tools],
+    right = [more, hottest, bare, heat],
+    bar = h("div.pl-tools", { role: "group", "aria-label": "code" }, left, h("span.pl-spring"), right);
   const el = h("section.pl-code", { "aria-label": "code" }, bar, note, panes, diff.el);
   const main = () => ({ ptx, sass, python })[language];
   addFinder(bar, el, () => (diffs() ? diff : main()));
@@ -111,8 +87,8 @@ export function makeViews(model, { data, code, fresh }, { ptx, python, sass }, o
     panes.hidden = heat.hidden = bare.hidden = hottest.hidden = compares;
     diff.el.hidden = !compares;
     diff.tools.hidden = true;
-    button("python").hidden = !code()?.python;
-    button("sass").hidden = saved() && !data("sass");
+    tab("python").hidden = !code()?.python;
+    tab("sass").hidden = saved() && !data("sass");
     for (const pane of [ptx, python, sass]) pane.el.hidden = !seen.includes(pane);
     panes.dataset.count = two && code()?.python ? "2" : "1";
     if (compares) showDiff(two ? 2 : 1);
@@ -137,43 +113,22 @@ export function makeViews(model, { data, code, fresh }, { ptx, python, sass }, o
       c = code();
     if (!d || !base || !c) return;
     const same = d.title ? ` Only the parameters differ: ${d.title}.` : saved() ? "" : " Change a parameter.";
-    if (language === "ptx")
-      diff.show(
-        d.rows,
-        base.ptx,
-        c.ptx,
-        sides,
-        `Both versions are the same, instruction by instruction.${same}`,
-        writers(base, c),
-      );
-    else if (language === "python")
-      diff.show(
-        d.python?.rows,
-        base.python?.lines,
-        c.python?.lines,
-        sides,
-        d.python ? `The same Python wrote both.${same}` : "There is no Python to compare.",
-        undefined,
-        [base.python?.numbers, c.python?.numbers],
-      );
-    else {
+    if (language === "ptx") {
+      const says = `Both versions are the same, instruction by instruction.${same}`;
+      diff.show(d.rows, base.ptx, c.ptx, sides, says, writers(base, c));
+    } else if (language === "python") {
+      const says = d.python ? `The same Python wrote both.${same}` : "There is no Python to compare.",
+        [old, now] = [base.python, c.python];
+      diff.show(d.python?.rows, old?.lines, now?.lines, sides, says, undefined, [old?.numbers, now?.numbers]);
+    } else {
       const value = fresh("sass_diff"),
         now = fresh("sass"),
-        lines = new Map((now?.links || []).map(([line, row]) => [row, line])); // of PTX
-      const why =
-        now && now.state !== "ok"
-          ? now.note
-          : fresh("sass_diff") === null && now
-            ? "There is no machine code to compare."
-            : "Being disassembled …";
-      diff.show(
-        value?.rows,
-        value?.old,
-        now?.lines,
-        sides,
-        value ? `The assembler made the same machine code of both.${same}` : why,
-        (_, b) => (b === null || !lines.has(b + 1) ? null : writers(base, c)(null, lines.get(b + 1) - 1)),
-      );
+        lines = new Map((now?.links || []).map(([line, row]) => [row, line])), // of PTX
+        wrote = (_, b) => (b === null || !lines.has(b + 1) ? null : writers(base, c)(null, lines.get(b + 1) - 1));
+      let says = "Being disassembled …";
+      if (value) says = `The assembler made the same machine code of both.${same}`;
+      else if (now) says = now.note || "There is no machine code to compare.";
+      diff.show(value?.rows, value?.old, now?.lines, sides, says, wrote);
     }
     paintNote();
   }
@@ -190,43 +145,28 @@ export function makeViews(model, { data, code, fresh }, { ptx, python, sass }, o
     const machine = fresh("sass_diff"),
       of = { ptx: d, python: d.python, sass: machine };
     for (const key of ["ptx", "python", "sass"])
-      button(key).dataset.changes = String((d.title && changesIn(of[key]?.rows)) || "");
+      tab(key).dataset.changes = String((d.title && changesIn(of[key]?.rows)) || "");
     const part = !diffs() || language === "ptx" ? d : language === "python" ? d.python : machine;
     const says = [
-      part?.renamed ? `${part.renamed} only renumbered` : "",
-      part === d && d.declarations ? `${d.declarations} declaration${d.declarations > 1 ? "s" : ""}` : "",
-    ];
+      part?.summary,
+      part?.renamed && `${part.renamed} only renumbered`,
+      part === d && d.declarations && `${d.declarations} declaration${d.declarations > 1 ? "s" : ""}`,
+    ].filter(Boolean);
     note.replaceChildren(
-      ...[
-        d.title ? h("b", null, d.title) : "",
-        d.title && part ? " · " : "",
-        part ? part.summary : "",
-        ...says.filter(Boolean).map((t) => `, ${t}`),
-        ` · against ${d.against}`,
-      ].filter(Boolean),
+      h("b", null, d.title),
+      `${d.title && part ? " · " : ""}${says.join(", ")} · against ${d.against}`,
     );
     note.title = note.textContent;
   }
 
-  /** How often each line of PTX and of Python was executed; a run that was shown before has the same maps. */
-  const none = { ptx: new Map(), python: new Map() },
-    heats = new WeakMap();
-  function heatOf({ heat }, links) {
-    if (!heats.has(heat)) {
-      const counts = new Map(heat),
-        lines = new Map();
-      for (const [p, y] of links) if (counts.has(p)) lines.set(y, (lines.get(y) || 0) + counts.get(p));
-      heats.set(heat, { ptx: counts, python: lines });
-    }
-    return heats.get(heat);
-  }
-  /** How often each line was executed, beside it. */
+  /** How often each line of PTX and of Python was executed, beside it. */
   function paintHeat() {
-    const run = fresh("run"),
-      counts = run && hot.checked ? heatOf(run, code().links) : none;
-    const room = hot.checked && !data("run")?.note;
-    ptx.heat(counts.ptx, room);
-    python.heat(counts.python, room);
+    const room = hot.checked && !data("run")?.note,
+      counts = new Map(hot.checked ? fresh("run")?.heat : []),
+      lines = new Map();
+    for (const [p, y] of code()?.links || []) if (counts.has(p)) lines.set(y, (lines.get(y) || 0) + counts.get(p));
+    ptx.heat(counts, room);
+    python.heat(lines, room);
   }
 
   /** The pane holds lines of several files: its head names the one whose lines are at the top. */
@@ -239,7 +179,7 @@ export function makeViews(model, { data, code, fresh }, { ptx, python, sass }, o
 
   function paintPython(source) {
     python.rename(source.language);
-    button("python").textContent = source.language;
+    tab("python").textContent = source.language;
     python.fill(source.lines, source.numbers);
     files = source.files;
     nameFile();
