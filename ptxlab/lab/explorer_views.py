@@ -40,7 +40,7 @@ class Version:
 
 
 def build(request: Request) -> Version:
-    """{title, name, arch, seconds, instructions, ptx, python, links, docs, words, registers, touched, stores,
+    """{title, of, name, arch, seconds, instructions, ptx, python, links, docs, words, registers, touched, stores,
     lesson}; `lesson` is the subject's, with the `row` of the Python pane that belongs to its line."""
     version = begun(request)
     finish(version)
@@ -67,6 +67,7 @@ def finish(version: Version) -> None:
     module = None if version.error is not None else built.module
     version.code = code = {
         "title": subject.title,
+        "of": (subject.base or subject).title,
         "name": source_name(built.name) or subject.name,
         "arch": values.get("arch", ""),
         "seconds": seconds,
@@ -171,13 +172,17 @@ def difference(a: Version, b: Version) -> str:
     """The parameters of the PTX in which two versions differ, as in `KV tile 32 → 16, causal off → on`; "" if none."""
     if a.request.subject.name != b.request.subject.name:
         return f"{a.request.subject.name} → {b.request.subject.name}"
-    if a.request.subject.text != b.request.subject.text:
-        return f"text {a.request.subject.text} → {b.request.subject.text}"
-    old = a.request.given
+    old, (before, now) = a.request.given, (v.request.subject for v in (a, b))
+    found = [f"text {before.text} → {now.text}"] if before.text != now.text else []
+    if before.options != now.options:
+        found.append(f"ptxas options {before.told_options} → {now.told_options}")
     changed = (name for name, value in b.request.version_key[1] if old.get(name) != value)
     return ", ".join(
-        f"{TITLES.get(name, name)} {_setting(a, name) if name in old else 'none'} → {_setting(b, name)}"
-        for name in changed
+        found
+        + [
+            f"{TITLES.get(name, name)} {_setting(a, name) if name in old else 'none'} → {_setting(b, name)}"
+            for name in changed
+        ]
     )
 
 
@@ -220,12 +225,13 @@ def _row(row: Row, mark: str = "") -> list[Any]:
 
 def assemble(version: Version, request: Request) -> dict[str, Any]:
     """{state: "ok", arch, registers, spill_bytes, shared_bytes, seconds, occupancy}, {state: "missing", note} where
-    NVIDIA's wheels are not installed, or {state: "error", note, error} where the assembler refuses the text."""
+    NVIDIA's wheels are not installed, or {state: "error", note, error} where the assembler refuses the text. Behind
+    the target in `arch` stand the assembler's options."""
     from ptxlab import gpu
 
-    values = request.given
+    values, options = request.given, request.subject.options
     try:
-        made = gpu.assemble(version.built, _other_arch(version, values))
+        made = gpu.assemble(version.built, _other_arch(version, values), options=options)
     except UnavailableError as missing:
         if mistake := _mistake(version):
             return {"state": "error", "note": mistake.message, "error": mistake}
@@ -238,7 +244,7 @@ def assemble(version: Version, request: Request) -> dict[str, Any]:
     shared = static + (shape[2] if shape else 0)
     return {
         "state": "ok",
-        "arch": made.arch,
+        "arch": " ".join([made.arch, *options]),
         "registers": registers,
         "spill_bytes": made.spill_bytes,
         "shared_bytes": shared,
@@ -296,7 +302,8 @@ def occupancy(arch: str, registers: int, shared: int, block: tuple[int, int, int
 
 def sass(version: Version, request: Request) -> dict[str, Any]:
     """The machine code; see `sass_pane.pane`."""
-    return sass_pane.pane(version.built, _other_arch(version, request.given), version.built.name)
+    arch, options = _other_arch(version, request.given), request.subject.options
+    return sass_pane.pane(version.built, arch, version.built.name, options)
 
 
 def sass_diff(base: Version, version: Version, request: Request) -> dict[str, Any] | None:
@@ -363,6 +370,7 @@ def setting(
         version,
         {
             "text": request.subject.text,
+            "ptxas options": request.subject.told_options,
             "device": request.device,
             **{p.name: _setting(version, p.name, request) for p in request.subject.parameters},
         },

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from ptxlab.lab.word_table import words
@@ -24,14 +25,15 @@ OPCODES = {name: word.says for name, word in words("machine").items()}
 """What machine opcodes do, in our words."""
 
 
-def pane(built: Any, arch: str | None, entry: str) -> dict[str, Any]:
+def pane(built: Any, arch: str | None, entry: str, options: Sequence[str] = ()) -> dict[str, Any]:
     """{state: "ok", arch, lines, links, docs, instructions}, {state: "missing", note} where the disassembler or the
-    assembler is not installed. `lines` are HTML, `links` pairs [PTX line, row], both from 1. Raises `AssemblyError`."""
+    assembler is not installed. `lines` are HTML, with the assembler's options beside the kernel's name, `links` pairs
+    [PTX line, row], both from 1. Raises `AssemblyError`."""
     from ptxlab import gpu
     from ptxlab.errors import UnavailableError
 
     try:
-        code = gpu.sass(built, arch)
+        code = gpu.sass(built, arch, options=options)
     except UnavailableError as missing:
         return {"state": "missing", "note": f"needs ptxlab[sass]: {str(missing).splitlines()[0]}"}
     lines: list[str] = []
@@ -41,7 +43,8 @@ def pane(built: Any, arch: str | None, entry: str) -> dict[str, Any]:
     for function in sorted(code.functions, key=lambda f: f.name != entry):
         if lines:
             lines.append("")
-        lines.append(f'<span class="d">{html.escape(source_name(function.name))}</span>')
+        told = f' <span class="s">ptxas {html.escape(" ".join(options))}</span>' if options else ""
+        lines.append(f'<span class="d">{html.escape(source_name(function.name))}</span>{told}')
         for instruction in function.instructions:
             lines.append(_html(instruction))
             count += 1
@@ -50,7 +53,14 @@ def pane(built: Any, arch: str | None, entry: str) -> dict[str, Any]:
                 docs[word] = OPCODES[word]
             if instruction.line:
                 links.append([instruction.line, len(lines)])
-    return {"state": "ok", "arch": code.arch, "lines": lines, "links": links, "docs": docs, "instructions": count}
+    return {
+        "state": "ok",
+        "arch": code.arch,
+        "lines": lines,
+        "links": links,
+        "docs": docs,
+        "instructions": count,
+    }
 
 
 def _html(instruction: Any) -> str:

@@ -95,7 +95,7 @@ function render({ model, el }) {
   const title = h("h3"),
     entry = h("code.pl-entry");
   const pin = asks("Pin", "compare later settings with this one", () => ({ kind: "pin" }));
-  const edit = asks("Edit", "change this PTX in an editor, and see it run", () => ({
+  const edit = asks("Edit", "change its source or its PTX, and see it run", () => ({
     kind: "edit",
     line: ptx.place(() => true)?.[0],
   }));
@@ -173,7 +173,7 @@ function render({ model, el }) {
     const c = code();
     if (!c) return;
     const before = painted?.seq === c.seq ? null : painted,
-      same = before?.title === c.title,
+      same = before?.of === c.of,
       kept = same && ptx.place((line) => carried(before, c, line) !== null);
     const goes = kept ? [carried(before, c, kept[0]), kept[1]] : null;
     painted = c;

@@ -22,10 +22,19 @@ export function makeBelow(model, root, code) {
   sizes.observe(code);
   sizes.observe(root);
 
+  const opened = () => root.closest(".ptxlab-app")?.querySelector(".ptxlab-below");
+  let folded = false; // so that the code can be seen behind what stands over it
+  const fold = h("button.pl-button", { onclick: () => look(!folded) });
+  function look(on) {
+    folded = on;
+    for (const part of [el, opened()]) part?.classList.toggle("pl-folded", on);
+    fold.textContent = on ? "Back to the text" : "Show the code";
+  }
   const button = (kind, words) => h("button.pl-button", { onclick: () => model.send({ kind }) }, words);
   function paint() {
     const bar = model.get("below");
     el.hidden = !bar;
+    look(false);
     if (!bar) return opener?.focus({ preventScroll: true });
     el.classList.toggle("pl-whole", bar.whole);
     const asks = [
@@ -33,7 +42,7 @@ export function makeBelow(model, root, code) {
         button("discard", "Discard the text"),
         button("keep", "Keep editing"),
       ],
-      says = [h("b", null, bar.heading), h("span.pl-spring"), button("close", bar.close)];
+      says = [h("b", null, bar.heading), h("span.pl-spring"), bar.whole ? "" : fold, button("close", bar.close)];
     contain(
       el,
       [h("div.pl-tools", null, ...(bar.asks ? asks : says)), bar.note ? h("pre", null, bar.note) : ""].filter(Boolean),
@@ -50,7 +59,7 @@ export function makeBelow(model, root, code) {
 
   /** Waits until what is open can take the focus, and gives it that; what is there already keeps it elsewhere. */
   function reveal(by) {
-    const below = root.closest(".ptxlab-app")?.querySelector(".ptxlab-below"),
+    const below = opened(),
       before = below?.querySelector(OPENED);
     opener = by;
     watch?.disconnect();
