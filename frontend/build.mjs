@@ -22,6 +22,7 @@ const SOURCES = [
   "questions.js",
   "shared.js",
   "shown.js",
+  "sources.js",
   "words.js",
   "../ptxlab/lab/static/keys.js",
 ];

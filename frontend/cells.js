@@ -5,12 +5,12 @@
 import { HighlightStyle, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
 import { Compartment, EditorState, Prec } from "@codemirror/state";
 import { linter } from "@codemirror/lint";
-import { EditorView, ViewPlugin, hoverTooltip } from "@codemirror/view";
+import { EditorView, ViewPlugin } from "@codemirror/view";
 import { EditorExtensionRegistry, IEditorExtensionRegistry, IEditorLanguageRegistry } from "@jupyterlab/codemirror";
 import { INotebookTracker } from "@jupyterlab/notebook";
 import { parser, tags, wordAt } from "./ptx.js";
 import { ask } from "./questions.js";
-import { diagnostic, docs } from "./shown.js";
+import { diagnostic, explained } from "./shown.js";
 import "../ptxlab/lab/static/keys.js";
 
 const WAIT = 400; // milliseconds without a key before the kernel is asked what is wrong
@@ -82,26 +82,14 @@ function followFirstLine(source, cuda) {
 }
 
 /** Docs at the mouse and marks under mistakes; `kernel()` is the notebook's, or nothing. */
-function explained(kernel) {
-  const hover = hoverTooltip(
-    async (view, place) => {
-      const { doc } = view.state,
-        line = doc.lineAt(place),
-        kind = kindOf(doc.line(1).text);
-      const found =
-        kind && line.number > 1 ? wordAt(line.text, place - line.from, kind === "cuda" ? CPP : undefined) : null;
-      if (!found) return null;
-      const answer = await ask(kernel(), "explain", { word: found.word, text: doc.toString() });
-      return (
-        answer && {
-          pos: line.from + found.from,
-          end: line.from + found.to,
-          above: false,
-          create: () => ({ dom: docs(answer) }),
-        }
-      );
+function hints(kernel) {
+  const hover = explained(
+    (doc, line, at) => {
+      const kind = kindOf(doc.line(1).text);
+      return kind && line.number > 1 ? wordAt(line.text, at, kind === "cuda" ? CPP : undefined) : null;
     },
-    { hoverTime: 300 },
+    (word, text) => ask(kernel(), "explain", { word, text }),
+    300,
   );
   const marks = linter(
     async ({ state: { doc } }) => {
@@ -166,7 +154,7 @@ export default [
         factory: (options) =>
           EditorExtensionRegistry.createImmutableExtension([
             followFirstLine(options.model.sharedModel.source, cuda),
-            explained(kernelOf(options.model)),
+            hints(kernelOf(options.model)),
           ]),
       });
     },

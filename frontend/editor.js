@@ -1,4 +1,5 @@
-// The PTX editor: CodeMirror with our language; what is wrong, what a word means and what may follow come from Python.
+// The editor: CodeMirror with our languages; what is wrong with PTX, what a word means and what may follow come from
+// Python.
 
 import { autocompletion, closeBrackets, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab, toggleComment } from "@codemirror/commands";
@@ -10,15 +11,17 @@ import {
   drawSelection,
   highlightActiveLine,
   highlightActiveLineGutter,
-  hoverTooltip,
   keymap,
   lineNumbers,
   tooltips,
 } from "@codemirror/view";
 import { colours, ptx, wordAt } from "./ptx.js";
-import { diagnostic, docs, element } from "./shown.js";
+import { diagnostic, element, explained } from "./shown.js";
+import { cuda, python } from "./sources.js";
 import "../ptxlab/lab/static/keys.js";
 
+const PTX = "PTX",
+  SOURCES = { Python: python, "CUDA C++": cuda };
 const WAIT = 150; // milliseconds without a key before Python is asked
 const PATIENCE = 2000; // milliseconds for an answer about a word
 
@@ -45,7 +48,7 @@ function makeQuestions(model) {
 function render({ model, el }) {
   const ask = makeQuestions(model),
     options = model.get("options");
-  const root = element("div", { className: "ptxlab-view ptxlab-editor", role: "region", "aria-label": "PTX editor" });
+  const root = element("div", { className: "ptxlab-view ptxlab-editor", role: "region", "aria-label": "editor" });
   const status = element("p", { className: "pl-status", role: "status", "aria-live": "polite" });
   const list = element("ol", { className: "pl-problems", "aria-label": "problems" });
   const button = element(
@@ -54,20 +57,53 @@ function render({ model, el }) {
     options.runs ? "Run ▶" : "Apply",
   );
   const output = element("div", { className: "pl-output" });
-  const foot = element("div", { className: "pl-foot" }, button, status);
-  let seq = model.get("edit").seq,
+  const languages = element(
+    "select",
+    { "aria-label": "language", title: "what is edited: what the PTX is made from, or the PTX", onchange: turn },
+    ...options.languages.map((name) => element("option", {}, name)),
+  );
+  const ptxas = element("input", {
+    "aria-label": "ptxas options",
+    title: "for registers, occupancy and SASS, not for a run: such as -O1 -maxrregcount 64",
+    placeholder: "ptxas options",
+    spellcheck: false,
+    oninput: typed,
+    onkeydown: (e) => void (e.key === "Enter" && apply()), // false would keep the key from the field
+  });
+  const foot = element(
+    "div",
+    { className: "pl-foot" },
+    button,
+    ...(options.languages.length > 1 ? [languages] : []),
+    ...(options.ptxas ? [ptxas] : []),
+    status,
+  );
+  let { seq, language } = model.get("edit"),
     timer = 0,
-    ours = model.get("edit").text;
+    ours = model.get("edit");
+  const states = new Map(); // of the languages that are not shown
   let told = -1; // the text whose run the status line tells of: what is found in it later goes into the list alone
+
+  function typed() {
+    root.dataset.behind = "1";
+    clearTimeout(timer);
+    timer = setTimeout(send, WAIT);
+  }
 
   function send() {
     clearTimeout(timer);
     timer = 0;
     const text = view.state.doc.toString();
-    if (text === ours) return;
-    ours = text;
-    model.set("edit", { text, seq: ++seq });
+    if (text === ours.text && ptxas.value === ours.ptxas) return;
+    ours = { text, language, ptxas: ptxas.value, seq: ++seq };
+    model.set("edit", ours);
     model.save_changes();
+  }
+
+  /** Asks for the text in the language that is chosen. */
+  function turn() {
+    send();
+    model.send({ kind: "turn", language: languages.value, seq: ++seq });
   }
 
   function apply() {
@@ -75,27 +111,18 @@ function render({ model, el }) {
     if (options.runs) root.dataset.running = String(seq);
     told = seq;
     status.textContent = options.runs ? "running" : "applied";
-    model.send({ kind: "apply", text: view.state.doc.toString(), seq });
+    model.send({ kind: "apply", text: view.state.doc.toString(), language, ptxas: ptxas.value, seq });
     return true;
   }
 
-  const hover = hoverTooltip(
-    async (view, place) => {
-      const line = view.state.doc.lineAt(place),
-        found = wordAt(line.text, place - line.from);
-      const answer = found && (await ask("explain", { word: found.word, text: view.state.doc.toString() }));
-      if (!answer) return null;
-      return {
-        pos: line.from + found.from,
-        end: line.from + found.to,
-        above: false,
-        create: () => ({ dom: docs(answer) }),
-      };
-    },
-    { hoverTime: 200 },
+  const hover = explained(
+    (_, line, at) => (language === PTX ? wordAt(line.text, at) : null),
+    (word, text) => ask("explain", { word, text }),
+    200,
   );
 
   async function suggest(context) {
+    if (language !== PTX) return null;
     const before = context.matchBefore(/[%.]?[\w$:]*(?:\.[\w$:]*)*/);
     if (!context.explicit && (!before || before.from === before.to)) return null;
     const answer = await ask("complete", { at: context.pos, text: context.state.doc.toString() });
@@ -113,10 +140,9 @@ function render({ model, el }) {
     };
   }
 
-  const view = new EditorView({
-    parent: root,
-    state: EditorState.create({
-      doc: ours,
+  const stateOf = (doc) =>
+    EditorState.create({
+      doc,
       extensions: [
         tooltips({ position: "absolute", tooltipSpace: () => root.getBoundingClientRect() }),
         lineNumbers(),
@@ -127,14 +153,14 @@ function render({ model, el }) {
         closeBrackets(),
         highlightActiveLine(),
         highlightActiveLineGutter(),
-        ptx,
+        SOURCES[language] || ptx,
         syntaxHighlighting(colours),
         hover,
         autocompletion({ override: [suggest], icons: false }),
         EditorState.tabSize.of(4),
         EditorState.readOnly.of(false),
         EditorView.contentAttributes.of({
-          "aria-label": options.name ? `PTX of ${options.name}` : "PTX",
+          "aria-label": options.name ? `${language} of ${options.name}` : language,
           spellcheck: "false",
           tabindex: "0",
         }),
@@ -147,15 +173,12 @@ function render({ model, el }) {
           ...defaultKeymap,
           ...(options.tab ? [indentWithTab] : []),
         ]),
-        EditorView.updateListener.of((update) => {
-          if (!update.docChanged) return;
-          root.dataset.behind = "1";
-          clearTimeout(timer);
-          timer = setTimeout(send, WAIT);
-        }),
+        EditorView.updateListener.of((update) => update.docChanged && typed()),
       ],
-    }),
-  });
+    });
+  const view = new EditorView({ parent: root, state: stateOf(ours.text) });
+  languages.value = language;
+  ptxas.value = ours.ptxas;
   root.append(foot, list, output);
   el.append(root);
   if (options.line > 1) {
@@ -215,11 +238,19 @@ function render({ model, el }) {
   }
 
   function changed() {
-    const edit = model.get("edit");
-    if (edit.text === view.state.doc.toString()) return;
+    const edit = model.get("edit"),
+      now = view.state.doc.toString();
+    if (edit.text === now && edit.language === language) return;
     seq = Math.max(seq, edit.seq);
-    ours = edit.text;
-    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: edit.text } });
+    ours = edit;
+    if (edit.language === language) view.dispatch({ changes: { from: 0, to: now.length, insert: edit.text } });
+    else {
+      states.set(language, view.state);
+      languages.value = language = edit.language;
+      const kept = states.get(language); // with what can be undone in it
+      view.setState(kept?.doc.toString() === edit.text ? kept : stateOf(edit.text));
+      view.dispatch({ scrollIntoView: true }); // to where it was left
+    }
     clearTimeout(timer);
     timer = 0;
   }

@@ -15,6 +15,9 @@ const classes = {
   number: "n",
   text: "s",
   note: "c",
+  keyword: "k",
+  defined: "f",
+  mark: "g",
 };
 export const tags = Object.fromEntries(Object.keys(classes).map((name) => [name, Tag.define()]));
 

@@ -1,5 +1,7 @@
 // What the editor and JupyterLab's cells show of PTX: the docs of a word, the marks of what is wrong.
 
+import { hoverTooltip } from "@codemirror/view";
+
 export const element = (tag, props = {}, ...children) => {
   const el = Object.assign(document.createElement(tag), props);
   for (const [key, value] of Object.entries(props))
@@ -40,6 +42,19 @@ export function docs(found) {
       : "",
   );
 }
+
+/** The docs of the word at the mouse. `wordIn(doc, line, at)` finds it, as `wordAt` does, `explain(word, text)` asks for them. */
+export const explained = (wordIn, explain, hoverTime) =>
+  hoverTooltip(
+    async ({ state: { doc } }, place) => {
+      const line = doc.lineAt(place),
+        found = wordIn(doc, line, place - line.from),
+        answer = found && (await explain(found.word, doc.toString()));
+      const [pos, end] = found ? [line.from + found.from, line.from + found.to] : [0, 0];
+      return answer ? { pos, end, above: false, create: () => ({ dom: docs(answer) }) } : null;
+    },
+    { hoverTime },
+  );
 
 /** What the editor shows of one problem that Python has found. */
 export function diagnostic(doc, item) {

@@ -21,6 +21,7 @@ from dataclasses import replace
 from functools import cached_property
 from types import FunctionType, MethodType, NoneType
 from typing import Any, NamedTuple, Never
+from weakref import WeakKeyDictionary
 
 from ptxlab import options
 from ptxlab.builder import mistakes
@@ -86,6 +87,10 @@ class Kernel(HasVariables):
         return f"<kernel {self.name}({params}) for {self.arch}, {len(self.ptx.splitlines())} lines>"
 
 
+MADE: WeakKeyDictionary[Kernel, tuple[KernelFunction, dict[str, Any]]] = WeakKeyDictionary()
+"""The function that wrote a kernel, and what it was called with."""
+
+
 class KernelFunction(HasVariables):
     """What `@kernel` makes of a function: a kernel that is built with its defaults when first used, and a function of
     its plain Python parameters that builds another. `name` is the entry's."""
@@ -102,7 +107,7 @@ class KernelFunction(HasVariables):
     ) -> None:
         self.function, self.arch, self.probes, self.loc = function, arch, probes, loc
         self.name = name or function.__name__
-        self._types, self._scope = types_, scope
+        self.types, self.scope = types_, scope
         self.__doc__, self.__name__, self.__module__ = function.__doc__, function.__name__, function.__module__
 
     def __call__(
@@ -121,6 +126,7 @@ class KernelFunction(HasVariables):
             given = list(inspect.signature(self.function).parameters)[1 : len(values) + 1]
             what = f"{self.name}(...) builds the kernel, from keywords; values are given at the launch"
             raise mistakes.error(None, what, f"pl.launch({', '.join([self.name, 'grid', 'block', *given])})")
+        asked = {"arch": arch, "probes": probes, "name": name, "loc": loc, "extra": extra, **python}
         function, name = self.function, name or self.name
         probes = self.probes if probes is None else probes
         k = Builder(name, arch or self.arch, probes=probes)
@@ -206,7 +212,9 @@ class KernelFunction(HasVariables):
         with resting():
             ptx, spans = text(k, loc=self.loc if loc is None else loc)
         k.source.frame = None
-        return Kernel(name, k.arch, ptx, tuple(k.parameters), spans)
+        built = Kernel(name, k.arch, ptx, tuple(k.parameters), spans)
+        MADE[built] = self, asked
+        return built
 
     def _parameter_type(self, p: inspect.Parameter, site: Site) -> Any:
         """The PTX type of a parameter; None when it is plain Python, and `NoneType` when it is a type variable that is
@@ -216,25 +224,20 @@ class KernelFunction(HasVariables):
             return None
         if isinstance(annotation, str):
             closure = inspect.getclosurevars(self.function).nonlocals
-            names = (
-                {**TYPES, "Ptr": Ptr, "inf": None}
-                | self.function.__globals__
-                | dict(self._scope)
-                | dict(closure)
-                | dict(self._types)
-            )
+            names = {**TYPES, "Ptr": Ptr, "inf": None, **self.function.__globals__, **self.scope}
+            names |= {**closure, **self.types}
             try:
                 annotation = eval(annotation, names)
             except Exception as why:
                 raise mistakes.error(site, f"the annotation of `{p.name}` cannot be resolved: {why}") from None
-        element = _concrete(annotation, self._types)
+        element = _concrete(annotation, self.types)
         if isinstance(element, type) and issubclass(element, Register) and element.bits:
             if element.kind == "pred":
                 raise mistakes.error(site, f"`{p.name}`: a kernel takes no predicates", f"{p.name}: u32")
             return element
         if typing.get_origin(annotation) is Ptr:
             (inner,) = typing.get_args(annotation)
-            inner = _concrete(inner, self._types)
+            inner = _concrete(inner, self.types)
             if not (isinstance(inner, type) and issubclass(inner, Register) and inner.bits) or inner.kind == "pred":
                 raise mistakes.error(
                     site, f"`{p.name}`: a pointer points to a PTX type, found {inner!r}", f"{p.name}: Ptr[f32]"

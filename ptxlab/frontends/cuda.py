@@ -161,7 +161,8 @@ def _kernel(source: str, arch: str, entry: str, options: tuple[str, ...], file: 
     name, ptx, log = _compiled(source, arch, entry, options, file)
     types = functools.partial(_types, options=options)
     params = _params(source, ptx)
-    return CompiledKernel(name, arch, ptx, source, file, params=params, log=log, types=types, language="CUDA C++")
+    more: Any = {"types": types, "language": "CUDA C++", "compiled_as": (entry, options)}
+    return CompiledKernel(name, arch, ptx, source, file, params=params, log=log, **more)
 
 
 @functools.lru_cache(maxsize=128)

@@ -47,7 +47,7 @@ class CompiledKernel(HasVariables, NotCalled):
     first of them points to. adapt: makes the arguments for the PTX out of those of a launch, whose names are then
     `arguments`. line: where source begins in the file. origin: of a source that is in no file, the Python file and line
     that gave it to the compiler. types: finds the types of variables that the PTX has as bytes. language: in which
-    findings say what to write, such as "numba".
+    findings say what to write, such as "numba". compiled_as: of CUDA C++ the entry that was asked for, and the options.
     """
 
     state: State
@@ -75,11 +75,13 @@ class CompiledKernel(HasVariables, NotCalled):
         origin: tuple[str, int] | None = None,
         types: Callable[[CompiledKernel], Mapping[str, Type]] | None = None,
         language: str = "",
+        compiled_as: tuple[str, tuple[str, ...]] = ("", ()),
     ) -> None:
         self.name, self.arch, self.ptx, self.source, self.file = name, arch, ptx, source, file
         self.params, self.log, self.shared, self.block, self.trailing = params, log, shared, block, trailing
         self.metadata, self.first_line, self.adapt, self.arguments = dict(metadata or {}), line, adapt, arguments
         self.scratch, self.origin, self.types, self.language = scratch, origin, types, language
+        self.compiled_as = compiled_as
         self.original = self
         """The kernel of the same code that plans and programs are kept for."""
         self.state = State()

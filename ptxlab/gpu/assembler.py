@@ -6,16 +6,18 @@ import functools
 import re
 import time
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ptxlab import forks, options
-from ptxlab.errors import TargetError, UnavailableError
+from ptxlab import forks
+from ptxlab.errors import LaunchError, TargetError, UnavailableError
 from ptxlab.gpu import hazards, ptxas
 from ptxlab.gpu.explain import Source, assembly_error
 from ptxlab.gpu.report import Usage, read_complaints, read_memory, read_usage, read_warnings, section_sizes
 from ptxlab.names import find_symbol, source_name
-from ptxlab.options import complete
+from ptxlab.options import complete, switch
+from ptxlab.options import text as checked_text
 from ptxlab.text.given import given_text
 from ptxlab.text.parser import module_of
 
@@ -116,7 +118,9 @@ def version() -> tuple[int, int]:
 
 
 @complete()
-def assemble(kernel: object, arch: str | None = None, *, lineinfo: bool = False) -> Assembly:
+def assemble(
+    kernel: object, arch: str | None = None, *, lineinfo: bool = False, options: Sequence[str] = ()
+) -> Assembly:
     """Assembles PTX for a GPU, by nvJitLink in this process; text with `setmaxnreg` by `ptxas` where there is one.
 
     The same text for the same GPU is assembled once. It is safe to call from several threads.
@@ -129,6 +133,8 @@ def assemble(kernel: object, arch: str | None = None, *, lineinfo: bool = False)
         "sm_90" or "sm_90a"; by default the text's `.target`, or sm_75 where that is older than the assembler knows.
     lineinfo
         Whether the cubin keeps what `.loc` says.
+    options
+        More of ptxas', such as "-O1" or "--maxrregcount=64".
 
     Returns
     -------
@@ -139,22 +145,24 @@ def assemble(kernel: object, arch: str | None = None, *, lineinfo: bool = False)
     ------
     AssemblyError
         At the PTX line (and the builder's Python line), with every complaint of the assembler in `.errors`.
+    LaunchError
+        For options that ptxas does not take.
     TargetError
         For a GPU that this assembler does not know.
     UnavailableError
         Where the wheels are missing.
     """
-    options.text("arch", arch)
-    lineinfo = options.switch("lineinfo", lineinfo)
+    checked_text("arch", arch)
+    lineinfo, options = switch("lineinfo", lineinfo), _options(options)
     source = as_source(kernel)
-    key = (source.text, arch or "", lineinfo)
+    key = (source.text, arch or "", lineinfo, options)
     with _lock:
         if key in _cache:
             _cache.move_to_end(key)
             return _cache[key]
     target = _target(source)
     hazards.refuse(source)
-    made = _assemble(source, target, arch or target, lineinfo, fallback=arch is None)
+    made = _assemble(source, target, arch or target, lineinfo, options, fallback=arch is None)
     with _lock:
         _cache[key] = made
         while len(_cache) > _CACHE_SIZE:
@@ -163,7 +171,7 @@ def assemble(kernel: object, arch: str | None = None, *, lineinfo: bool = False)
 
 
 _CACHE_SIZE = 128
-_cache: OrderedDict[tuple[str, str, bool], Assembly] = OrderedDict()
+_cache: OrderedDict[tuple[str, str, bool, tuple[str, ...]], Assembly] = OrderedDict()
 _lock = forks.lock()
 
 
@@ -191,6 +199,28 @@ def _target(source: Source) -> str:
     return f"sm_{match[1]}"
 
 
+_OURS = {"-arch": "arch", "--gpu-name": "arch", "-lineinfo": "lineinfo", "--generate-line-info": "lineinfo"}
+"""Options of ptxas that `assemble` has itself."""
+_NOT_TAKEN = set("-h --help -V --version -o --output-file -optf --options-file --input-as-string -m32 -m".split())
+"""Those that are about other files, or another machine, or ask ptxas to assemble nothing."""
+
+
+def _options(given: Sequence[str]) -> tuple[str, ...]:
+    """The options as words; `LaunchError` for what ptxas would not take for one, or `assemble` takes otherwise."""
+    if isinstance(given, str):
+        raise LaunchError(f"options: expected a list of strings, got {given!r}\n  write:  options={given.split()!r}")
+    words = tuple(given)
+    names = [word.partition("=")[0] for word in words]
+    for k, name in enumerate(names):
+        if name in _OURS:
+            raise LaunchError(f"options: {words[k]!r} is not taken here; {_OURS[name]}= says so")
+        if name in _NOT_TAKEN:
+            raise LaunchError(f"options: {words[k]!r} is not taken here; leave it out")
+        if not name.startswith("-") and (k == 0 or not names[k - 1].startswith("-") or "=" in words[k - 1]):
+            raise LaunchError(f"options: {words[k]!r} is not an option of ptxas, which begin with -, such as -O1")
+    return words
+
+
 def _unknown(arch: str) -> TargetError:
     number = ".".join(map(str, _nvjitlink().version()))
     return TargetError(
@@ -199,25 +229,28 @@ def _unknown(arch: str) -> TargetError:
     )
 
 
-def _assemble(source: Source, target: str, arch: str, lineinfo: bool, fallback: bool) -> Assembly:
+def _assemble(
+    source: Source, target: str, arch: str, lineinfo: bool, options: tuple[str, ...], fallback: bool
+) -> Assembly:
     data = hazards.readable(source.text)
     if not re.fullmatch(r"sm_[1-9][0-9]{1,3}[a-z]?", arch):  # nvJitLink ends the process at a single digit
         raise _unknown(arch)
     start = time.perf_counter()
     ignored = ""
     if ptxas.MOVES_REGISTERS.search(data):
-        made = ptxas.assembled(data, arch, lineinfo)
+        made = ptxas.assembled(data, arch, lineinfo, options)
         if not isinstance(made, str):
             return _made(*made, arch, start)
         ignored = f"setmaxnreg ({made})"
     nvjitlink = _nvjitlink()
     # beside a driver, nvJitLink finds a text that any process has assembled in a cache, and then reports nothing of it
     wanted = [f"-arch={arch}", "-verbose", "-no-cache", *(["-lineinfo"] if lineinfo else [])]
+    wanted += [f"-Xptxas={word}" for word in options]
     try:
         handle = nvjitlink.create(len(wanted), wanted)
     except nvjitlink.nvJitLinkError as error:
         if fallback and re.fullmatch(r"sm_[2-7]\d", arch) and arch < LOWEST:
-            return _assemble(source, target, LOWEST, lineinfo, fallback=False)
+            return _assemble(source, target, LOWEST, lineinfo, options, fallback=False)
         raise _unknown(arch) from error
     try:
         hazards.survive(source, arch, version())
@@ -228,6 +261,10 @@ def _assemble(source: Source, target: str, arch: str, lineinfo: bool, fallback: 
         except nvjitlink.nvJitLinkError as error:
             status = nvjitlink.Result(error.status).name
         errors = _read(nvjitlink.get_error_log_size, nvjitlink.get_error_log, handle)
+        if options and (
+            refused := re.search(r"^ptxas fatal\s*: (.*(?:option|expected a number).*)", errors, re.MULTILINE)
+        ):
+            raise LaunchError(f"options: ptxas says: {refused[1]}; they are {' '.join(options)}")
         if status or read_complaints(errors):  # the linker reports success for some of its errors: the log tells
             raise assembly_error(source, errors, target, arch, status)
         cubin = bytearray(nvjitlink.get_linked_cubin_size(handle))

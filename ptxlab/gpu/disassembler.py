@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -79,12 +80,12 @@ def find_nvdisasm() -> str | None:
 
 
 @complete()
-def sass(kernel: object, arch: str | None = None) -> Sass:
+def sass(kernel: object, arch: str | None = None, *, options: Sequence[str] = ()) -> Sass:
     """The machine code of a kernel.
 
     Parameters
     ----------
-    kernel, arch
+    kernel, arch, options
         As for `pl.assemble`, which raises the same.
 
     Returns
@@ -103,9 +104,11 @@ def sass(kernel: object, arch: str | None = None) -> Sass:
     if nvdisasm is None:
         raise UnavailableError(f"NVIDIA's disassembler nvdisasm is not installed: {INSTALL}")
     source = as_source(kernel)
-    assembly = assemble(kernel, arch)  # first unchanged, so that errors show the text as the student wrote it
+    assembly = assemble(
+        kernel, arch, options=options
+    )  # first unchanged, so that errors show the text as the student wrote it
     try:
-        marked = assemble(mark_lines(parse(source.text)), arch, lineinfo=True)
+        marked = assemble(mark_lines(parse(source.text)), arch, lineinfo=True, options=options)
     except (PtxSyntaxError, AssemblyError):  # what only NVIDIA's assembler can read is shown without PTX lines
         marked = assembly
     text = _disassemble(nvdisasm, marked.cubin) or _disassemble(nvdisasm, assembly.cubin)

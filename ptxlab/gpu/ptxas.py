@@ -36,14 +36,14 @@ def path() -> str:
     return find_nvidia_binary_utility("ptxas") or ""
 
 
-def assembled(ptx: bytes, arch: str, lineinfo: bool) -> tuple[bytes, str, str] | str:
+def assembled(ptx: bytes, arch: str, lineinfo: bool, more: tuple[str, ...] = ()) -> tuple[bytes, str, str] | str:
     """(cubin, report, "ptxas 13.0"); or why there is none, in words: what is wrong with the text nvJitLink says."""
     if not path():
         return "there is no ptxas here"
     with tempfile.TemporaryDirectory() as folder:
         text, cubin = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
         text.write_bytes(ptx.rstrip(b"\0"))
-        options = [f"-arch={arch}", "-v", *(["-lineinfo"] if lineinfo else [])]
+        options = [f"-arch={arch}", "-v", *(["-lineinfo"] if lineinfo else []), *more]
         try:
             name = _release(path())
             done = _run(path(), *options, "-o", str(cubin), str(text))

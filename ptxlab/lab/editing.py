@@ -8,8 +8,9 @@ pl.editor(ptx, 1, 32, x)               # with a button that runs it: grid, block
 
 from __future__ import annotations
 
+import ast
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import anywidget
@@ -17,16 +18,17 @@ import numpy as np
 import traitlets
 
 from ptxlab import kernels
-from ptxlab.errors import LaunchError, PtxWarning
+from ptxlab.errors import BuildError, LaunchError, PtxWarning
 from ptxlab.foreign_arrays import as_numpy
 from ptxlab.garbage_collection import resting
+from ptxlab.gpu import assembler
 from ptxlab.lab import assets, language
 from ptxlab.lab.cell import Cell, show
 from ptxlab.lab.diff import ptx_of
 from ptxlab.lab.kernel_subject import BUDGET
 from ptxlab.lab.named_kernels import KEPT
 from ptxlab.lab.static_copies import Copied
-from ptxlab.lab.subject import machines
+from ptxlab.lab.subject import OPTIONS, PTX, machines
 from ptxlab.text import Module
 from ptxlab.text.given import given as given_instead
 
@@ -56,32 +58,57 @@ _SHOWN = (
 
 
 class Editor(Copied, anywidget.AnyWidget):
-    """The widget, opened at a line. `edit` is {text, seq} as the page has it, `problems` what is wrong with the text
-    number `seq`."""
+    """The widget, opened at a line. `edit` is {text, language, ptxas, seq} as the page has it, with the assembler's
+    options, `problems` what is wrong with the text number `seq`.
+
+    languages: those that one can change to, the first is shown; texts: gives for each, and for `OPTIONS`, what stands
+    there where nobody has edited it, and what stands there now."""
 
     _esm = assets.script("editor")
     _css = assets.style("editor")
-    edit: Any = traitlets.Dict({"text": "", "seq": 0}).tag(sync=True)
+    edit: Any = traitlets.Dict({"text": "", "language": PTX, "ptxas": "", "seq": 0}).tag(sync=True)
     problems = traitlets.Dict({}).tag(sync=True)
     result = traitlets.Dict({}).tag(sync=True)
     options = traitlets.Dict({}).tag(sync=True)
 
-    def __init__(self, text: str, call: tuple[Any, ...] | None, name: str = "", line: int = 1, **options: Any) -> None:
+    def __init__(
+        self,
+        text: str,
+        call: tuple[Any, ...] | None,
+        name: str = "",
+        line: int = 1,
+        languages: Sequence[str] = (PTX,),
+        texts: Callable[[str], tuple[str, str]] | None = None,
+        **options: Any,
+    ) -> None:
         call = call and tuple(as_numpy(value) for value in call)
         self.call, self.launch_options, self.name = call, options, name
         self.cell: Cell | None = None
+        self.typed: dict[str, str] = {}
+        """What stands in each language that has been shown, and in `OPTIONS`."""
+        self.plain: dict[str, str] = {}
+        """What stood there where nobody had edited it."""
+        self._texts = texts or (lambda kind: (text, text) if kind == PTX else ("", ""))
         self._before = {k: a.copy() for k, a in enumerate(call or ()) if isinstance(a, np.ndarray)}
         self._callbacks: list[Callable[[str], Any]] = []
         self._lock = threading.Condition()
         self._waiting: dict[str, Any] | None = None
+        self._refused = -1  # the number of a text of which more is known than what it looks like
         self._thread: threading.Thread | None = None
+        edit = {"language": languages[0], "text": self._turned(languages[0]), "ptxas": self._turned(OPTIONS), "seq": 0}
         super().__init__(
-            edit={"text": text, "seq": 0},
-            options={"runs": call is not None, "name": name, "line": line},
+            edit=edit,
+            options={
+                "runs": call is not None,
+                "name": name,
+                "line": line,
+                "languages": list(languages),
+                "ptxas": texts is not None and assembler.available(),
+            },
             problems={"seq": -1, "stage": "", "items": [], "count": 0, "note": ""},
         )
         self.on_msg(self._answer)
-        self._check({"text": text, "seq": 0})
+        self._check(edit)
 
     # -- the text ------------------------------------------------------------------------------------------------------
 
@@ -92,7 +119,15 @@ class Editor(Copied, anywidget.AnyWidget):
 
     @text.setter
     def text(self, text: str) -> None:
-        self.edit = {"text": text, "seq": self.edit["seq"] + 1}
+        self.edit = {**self.edit, "text": text, "seq": self.edit["seq"] + 1}
+
+    def _turned(self, kind: str) -> str:
+        """What is shown of a language: what somebody has typed there, else what stands there now."""
+        plain, now = self._texts(kind)
+        if self.typed.get(kind) in (None, self.plain.get(kind)):
+            self.typed[kind] = now
+        self.plain[kind] = plain
+        return self.typed[kind]
 
     @property
     def ptx(self) -> str:
@@ -117,6 +152,14 @@ class Editor(Copied, anywidget.AnyWidget):
         shown = [f'<pre class="pl-error">{display.text(message)}</pre>'] if message else []
         self.result = {"seq": self.edit["seq"], "html": display.page(*shown), "says": says}
 
+    def refuse(self, error: Exception) -> None:
+        """Says what is wrong with what was applied, and marks its line."""
+        wrong: Any = error
+        self._refused, wrong.line = self.edit["seq"], getattr(error, "text_line", 0)
+        items = [{**language.problem(wrong), "message": str(error).partition("\n")[0]}] if wrong.line else []
+        self.problems = {"seq": self.edit["seq"], "stage": "applied", "items": items, "count": 1, "note": ""}
+        self.tell("not applied: see the message", str(error))
+
     def run(self) -> Cell:
         """Runs the text as the button does, with the grid, block and arguments that the editor was opened with.
 
@@ -135,8 +178,10 @@ class Editor(Copied, anywidget.AnyWidget):
 
     @traitlets.observe("edit")
     def _edited(self, change: Any) -> None:
-        if hasattr(self, "_lock"):
-            self._check(change["new"])
+        new = change["new"]
+        if hasattr(self, "_lock") and change["old"]:
+            self.typed |= {new["language"]: new["text"], OPTIONS: " ".join(new["ptxas"].split())}
+            self._check(new)
 
     def _check(self, edit: dict[str, Any]) -> None:
         """Asks for a text to be checked. One that waits is replaced; what a newer one overtakes is not published."""
@@ -159,6 +204,9 @@ class Editor(Copied, anywidget.AnyWidget):
                     self._thread = None
                     self._lock.notify_all()
                     return
+            if edit["language"] != PTX:
+                self._publish(edit, "read", _python_mistakes(edit) if edit["language"] == "Python" else [], "")
+                continue
             with resting():  # until the mistakes are shown
                 found, module = language.read(edit["text"])
                 warned = bool(found) and all(isinstance(each, PtxWarning) for each in found)
@@ -168,7 +216,7 @@ class Editor(Copied, anywidget.AnyWidget):
                 self._publish(edit, "assembled", [*refused, *found], note)
 
     def _is_newest(self, edit: dict[str, Any]) -> bool:
-        return self._waiting is None and self.edit["seq"] == edit["seq"]
+        return self._waiting is None and self.edit["seq"] == edit["seq"] != self._refused
 
     def _publish(self, edit: dict[str, Any], stage: str, found: list[Any], note: str) -> None:
         """Shows errors and warnings. `count` is how many errors there are; without any, the note is shown."""
@@ -185,9 +233,12 @@ class Editor(Copied, anywidget.AnyWidget):
     # -- questions of the page -----------------------------------------------------------------------------------------
 
     def _answer(self, widget: Any, content: dict[str, Any], buffers: Any) -> None:
-        kind, text = content["kind"], content["text"]
+        kind, text = content["kind"], content.get("text", "")
         if kind == "apply":
             self._apply(content)
+        elif kind == "turn":
+            turned = {"text": self._turned(content["language"]), "language": content["language"]}
+            self.edit = {**self.edit, **turned, "seq": content["seq"]}
         elif kind == "explain":
             self.send({"id": content["id"], "value": language.explain(content["word"], text)})
         elif kind == "complete":
@@ -196,8 +247,7 @@ class Editor(Copied, anywidget.AnyWidget):
             self.send({"id": content["id"], "value": value})
 
     def _apply(self, content: dict[str, Any]) -> None:
-        if self.text != content["text"]:
-            self.edit = {"text": content["text"], "seq": content["seq"]}
+        self.edit = {**self.edit, **{key: content[key] for key in self.edit.keys() & content.keys()}}
         for callback in self._callbacks:
             callback(self.text)
         if self.call is None:
@@ -218,6 +268,17 @@ class Editor(Copied, anywidget.AnyWidget):
 
         static = display.page(display.ptx_html(self.text), "<p>a copy; run the cell to edit</p>")
         return f'<div class="ptxlab-copy">{static}</div>'
+
+
+def _python_mistakes(edit: dict[str, Any]) -> list[Any]:
+    """What Python cannot read."""
+    try:
+        ast.parse(edit["text"])
+    except SyntaxError as wrong:
+        found: Any = BuildError(f"Python cannot read this: {wrong.msg}")
+        found.line, found.column, found.length = wrong.lineno or 1, wrong.offset or 0, 1
+        return [found]
+    return []
 
 
 def editor(kernel: Any = START, grid: Any = None, block: Any = None, *args: Any, **options: Any) -> Editor:

@@ -27,7 +27,7 @@ import traitlets
 
 from ptxlab import kernels
 from ptxlab.errors import LaunchError, TargetError
-from ptxlab.lab import assets, kernel_subject, library_subjects, saved
+from ptxlab.lab import assets, edited_kernel, kernel_subject, library_subjects, saved
 from ptxlab.lab.controls import Panel
 from ptxlab.lab.debugger import Debugger
 from ptxlab.lab.edited_kernel import edited
@@ -37,7 +37,7 @@ from ptxlab.lab.lower_pane import Below
 from ptxlab.lab.noticed import block_number
 from ptxlab.lab.session import Session, on_interrupt
 from ptxlab.lab.static_copies import Copied
-from ptxlab.lab.subject import Request, Subject
+from ptxlab.lab.subject import OPTIONS, PTX, Request, Subject
 from ptxlab.lab.variant_controls import BUILDING, named
 from ptxlab.names import source_name
 
@@ -103,7 +103,7 @@ class Explorer(Copied, widgets.Box):
         self._below = Below(lambda bar: self._publish({"below": bar}))
         frame = widgets.Box([self.view, self._below])
         frame.add_class("ptxlab-frame")
-        self._past: list[dict[str, Any]] = []  # what the controls said, the newest last
+        self._past: list[tuple[Subject, dict[str, Any]]] = []  # and what the controls said, the newest last
         super().__init__([frame])
         self.add_class("ptxlab-app")
         self.view.on_msg(self._message)
@@ -156,10 +156,10 @@ class Explorer(Copied, widgets.Box):
         self._ask(given, sass=sass)
 
     def undo(self) -> None:
-        """Goes back to what the controls said before the last change."""
+        """Goes back to what was shown before the last change of a control, or of the kernel by hand."""
         if len(self._past) > 1:
             self._past.pop()
-            self.set(**self._past.pop())
+            self._show(*self._past.pop())
 
     def wait(self, timeout: float = 60.0) -> bool:
         """Waits until the view shows the results of the last change; False when that takes longer than `timeout`."""
@@ -205,30 +205,56 @@ class Explorer(Copied, widgets.Box):
         self._below.leave(lambda: self._below.debug(record, block, place))
 
     def edit(self, line: int | None = None) -> None:
-        """Opens the PTX that is shown in an editor below, at a line; what is applied there is shown here, until it is
-        closed."""
+        """Opens what the kernel is made from in an editor below, the builder's Python or CUDA C++ where it is known,
+        and its PTX, at a line of the PTX; what is applied there is shown here, until it is closed."""
         version, request = self.session.version, self.session.request
         if version is None or request is None:
             return
-        self._below.leave(lambda: self._edit(version, request, line))
+        self._below.leave(lambda: self._edit(version, request, line or 1))
 
-    def _edit(self, version: Version, request: Request, line: int | None) -> None:
-        base, values = request.subject.base or request.subject, request.given
-        editor = Editor(version.built.ptx, None, version.built.name, line or 1)
-        editor.on_apply(lambda text: self._show(edited(base, values, text)))
-        before = base.build(values).ptx
+    def _edit(self, version: Version, request: Request, line: int) -> None:
+        base = request.subject.base or request.subject
+
+        def now() -> tuple[Subject, dict[str, Any]]:
+            """What is shown of this kernel, and with which values; the kernel as it was, where another is shown."""
+            here = base in (self.subject, self.subject.base)
+            return (self.subject, {**request.given, **self.panel.values()}) if here else (base, request.given)
+
+        def texts(kind: str) -> tuple[str, str]:
+            subject, values = now()
+            plain = edited_kernel.unedited(subject, values, kind)
+            return plain, subject.edits.get(kind, plain)
+
+        def apply(_: str) -> None:
+            (subject, values), language = now(), editor.edit["language"]
+            edits = dict(subject.edits) if language == PTX else {}  # a text in PTX stands on what the source gave
+            edits |= {k: editor.typed[k] for k in (language, OPTIONS)}
+            edits = {k: text for k, text in edits.items() if text != editor.plain.get(k)}
+            try:
+                made = subject if edits == subject.edits else edited(base, values, edits)
+            except Exception as wrong:  # of the text, which stays as it is
+                editor.refuse(wrong)
+            else:
+                self._show(made, values)
 
         def back() -> None:
-            if self.subject.base is base:
-                self._show(base, {p.name: values[p.name] for p in base.building})
+            subject, values = now()
+            if subject is not base:
+                self._show(base, values)
 
-        self._below.show(
-            f"{source_name(version.built.name)}: change the PTX, then Apply",
-            editor,
-            back,
-            "Close, and back to the kernel",
-            lambda closes: editor.text != (before if closes or not self.subject.base else self.subject.edit),
-        )
+        def loses(closes: bool) -> bool:
+            applied = {} if closes else now()[0].edits
+            return any(text not in (editor.plain[k], applied.get(k)) for k, text in editor.typed.items())
+
+        shown, languages = request.subject, [PTX]
+        if (source := shown.source) is not None:
+            languages.insert(int(PTX in shown.edits), source.language)
+            if PTX not in shown.edits and version.error is None:
+                line = edited_kernel.source_line(source, version.built.module.spans, line)
+        name = source_name(version.built.name)
+        editor = Editor("", None, version.built.name, line, languages, texts)
+        editor.on_apply(apply)
+        self._below.show(f"{name}: change it, then Apply", editor, back, "Close, and back to the kernel", loses)
 
     def save(self, path: str | Path) -> None:
         """Writes what is shown, once it has come, as one file that a browser opens without Python."""
@@ -242,12 +268,13 @@ class Explorer(Copied, widgets.Box):
         values = {name: getattr(self.view, name) for name in View.class_own_traits(sync=True)}
         return saved.explorer_page(values, debugged)
 
-    def _show(self, subject: Subject, values: dict[str, Any] | None = None) -> None:
-        """Another subject, with these values of its controls."""
+    def _show(self, subject: Subject, values: dict[str, Any]) -> None:
+        """Another subject, with these values where it has such controls."""
         self.panel.forget(("text",))
         self.panel.offer(subject)
-        for name, value in (values or {}).items():
-            self.panel.assign(name, value)
+        names = self.panel.named.keys() - {"kernel"}
+        for name in filter(names.__contains__, values):
+            self.panel.take(name, values[name])
         self._ask()
 
     def _share(self) -> None:
@@ -277,8 +304,8 @@ class Explorer(Copied, widgets.Box):
         """Sends what the controls say to the session, once what was `changed` and the others fit together; tells the
         page and whoever follows the controls. sass: whether machine code is wanted, None for as before."""
         self.panel.carry(changed)
-        if not self._past or self._past[-1] != self.parameters:
-            self._past.append(self.parameters)
+        if self._past[-1:] != [(self.subject, self.parameters)]:
+            self._past.append((self.subject, self.parameters))
         said, wanted = self.panel.said, self.view.wants_sass if sass is None else bool(sass)
         values = tuple(self.panel.values().items())
         seq = self.session.ask(Request(self.subject, values, said["device"], said["row"], said["head"], wanted), seq)

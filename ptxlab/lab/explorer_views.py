@@ -70,6 +70,7 @@ def finish(version: Version) -> None:
     module = None if version.error is not None else built.module
     version.code = code = {
         "title": subject.title,
+        "of": (subject.base or subject).title,
         "name": source_name(built.name) or subject.name,
         "arch": values.get("arch", ""),
         "seconds": seconds,
@@ -163,13 +164,17 @@ def difference(a: Version, b: Version) -> str:
     """The parameters of the PTX in which two versions differ, as in `KV tile 32 → 16, causal off → on`; "" if none."""
     if a.request.subject.name != b.request.subject.name:
         return f"{a.request.subject.name} → {b.request.subject.name}"
-    if a.request.subject.text != b.request.subject.text:
-        return f"text {a.request.subject.text} → {b.request.subject.text}"
-    old = a.request.given
+    old, (before, now) = a.request.given, (v.request.subject for v in (a, b))
+    found = [f"text {before.text} → {now.text}"] if before.text != now.text else []
+    if before.options != now.options:
+        found.append(f"ptxas options {before.told_options} → {now.told_options}")
     changed = (name for name, value in b.request.version_key[1] if old.get(name) != value)
     return ", ".join(
-        f"{TITLES.get(name, name)} {_setting(a, name) if name in old else 'none'} → {_setting(b, name)}"
-        for name in changed
+        found
+        + [
+            f"{TITLES.get(name, name)} {_setting(a, name) if name in old else 'none'} → {_setting(b, name)}"
+            for name in changed
+        ]
     )
 
 
@@ -211,10 +216,10 @@ def _row(row: Row, mark: str = "") -> list[Any]:
 
 
 def assemble(version: Version, request: Request) -> dict[str, Any]:
-    """The assembler's figures; where it refuses the text also the `error`."""
-    values = request.given
+    """The assembler's figures, with its options behind the target; where it refuses the text also the `error`."""
+    values, options = request.given, request.subject.options
     try:
-        made = gpu.assemble(version.built, _other_arch(version, values))
+        made = gpu.assemble(version.built, _other_arch(version, values), options=options)
     except UnavailableError as missing:
         if mistake := _mistake(version):
             return {"state": "error", "note": mistake.message, "error": mistake}
@@ -229,7 +234,7 @@ def assemble(version: Version, request: Request) -> dict[str, Any]:
     target = asked if asked in targets.TARGETS else made.arch  # also one that is too old for the assembler
     return {
         "state": "ok",
-        "arch": made.arch,
+        "arch": " ".join([made.arch, *options]),
         "registers": registers,
         "spill_bytes": made.spill_bytes,
         "shared_bytes": shared,
@@ -285,9 +290,9 @@ def sass(version: Version, request: Request) -> dict[str, Any]:
     disassembler says for every machine instruction which `.loc` was in force. One PTX instruction may become none, one
     or many machine instructions, and the assembler moves them about, so lines of both sides interleave.
     """
-    built, arch = version.built, _other_arch(version, request.given)
+    built, arch, options = version.built, _other_arch(version, request.given), request.subject.options
     try:
-        code = gpu.sass(built, arch)
+        code = gpu.sass(built, arch, options=options)
     except UnavailableError as missing:
         return {"state": "missing", "note": f"needs ptxlab[sass]: {str(missing).splitlines()[0]}"}
     lines: list[str] = []
@@ -297,7 +302,8 @@ def sass(version: Version, request: Request) -> dict[str, Any]:
     for function in sorted(code.functions, key=lambda f: f.name != built.name):
         if lines:
             lines.append("")
-        lines.append(span("d", source_name(function.name)))
+        told = " " + span("s", " ".join(["ptxas", *options])) if options else ""
+        lines.append(span("d", source_name(function.name)) + told)
         for instruction in function.instructions:
             lines.append(_machine_html(instruction))
             count += 1
@@ -388,6 +394,7 @@ def setting(
         version,
         {
             "text": request.subject.text,
+            "ptxas options": request.subject.told_options,
             "device": request.device,
             **{p.name: _setting(version, p.name, request) for p in request.subject.parameters},
         },

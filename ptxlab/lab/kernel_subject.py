@@ -9,8 +9,10 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import inspect
 import math
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any
@@ -18,10 +20,12 @@ from typing import Any
 import numpy as np
 
 from ptxlab import targets
+from ptxlab.builder.kernel import MADE, Kernel, KernelFunction
 from ptxlab.errors import LaunchError, PtxlabError
 from ptxlab.foreign_arrays import as_numpy
 from ptxlab.kernels import Parameter
-from ptxlab.lab.subject import CHECKS, Ran, Shape, Subject, Values, Way, looked_at, machines
+from ptxlab.lab.python_text import executed, explained
+from ptxlab.lab.subject import CHECKS, Ran, Shape, Source, Subject, Values, Way, looked_at, machines
 from ptxlab.launch.buffers import Const, DeviceBuffer, Out, const, out
 from ptxlab.launch.run import cpu_engine
 from ptxlab.module_variables import unchanged
@@ -136,6 +140,41 @@ class KernelSubject(Subject):
             return Text(str(self.kernel), symbol)
         return self.kernel if name == self.name else self.kernel[symbol]
 
+    @functools.cached_property
+    def source(self) -> Source | None:
+        """A function of the builder, where Python has its text."""
+        maker, _ = _made_by(self.kernel)
+        if maker is None:
+            return None
+        try:
+            lines, first = inspect.getsourcelines(maker.function)
+        except OSError:
+            return None
+        return Source("Python", textwrap.dedent("".join(lines)), maker.function.__code__.co_filename, first)
+
+    def of_source(self, text: str) -> Subject:
+        """The function that the text defines, among the names that are known where the other one stands."""
+        maker, given = _made_by(self.kernel)
+        assert maker is not None
+        name, code = maker.function.__name__, maker.function.__code__
+        names = {**maker.function.__globals__, **maker.scope, **inspect.getclosurevars(maker.function).nonlocals}
+        file = executed(text, f"{name}.py", names, flags=code.co_flags & annotations.compiler_flag)
+        with explained(file):
+            found = names.get(name)
+            if inspect.isfunction(found):  # made a kernel elsewhere
+                more = maker.arch, maker.probes, maker.name, maker.loc, maker.types, maker.scope
+                found = KernelFunction(found, *more)
+            if not isinstance(found, KernelFunction) or found.function.__code__.co_filename != file:
+                raise LaunchError(f"the text defines no kernel that is called {name}")
+            subject = self._of(found if given is None else found(**given))
+        subject.source = Source("Python", text, file)
+        return subject
+
+    def _of(self, kernel: Any) -> KernelSubject:
+        """The same launch of another kernel."""
+        more: dict[str, Any] = {"entry": self.entry, "shared": self.shared, "budget": self.budget}
+        return type(self)(kernel, self.grid, self.block, self.args, **more)
+
     def _launched(self, built: Any) -> Any:
         """What is launched: the kernel as it was given, with its entry, or the text that was put in its place."""
         return built if self.base else self.kernel
@@ -158,27 +197,15 @@ class KernelSubject(Subject):
     def run(self, built: Any, values: Values, device: str) -> Ran | None:
         """Launches it on copies of the arguments and variables, so that it finds the same ones every time."""
         from ptxlab.launch.plan import planned
-        from ptxlab.launch.run import launch
 
         if self.grid is None:
             return None
         kernel, entry = self._launched(built), self._entry(values)
         runs, after = {}, {}
         for where in machines(device):
-            grid, block, args = self._launch(values)
-            with unchanged(kernel):
-                runs[where] = launch(
-                    kernel,
-                    grid,
-                    block,
-                    *args,
-                    entry=entry,
-                    shared=self.shared,
-                    device=where,
-                    arch=values["arch"],
-                    **looked_at(where, values),
-                    budget=None if where == "gpu" else self.budget or BUDGET[where],
-                )
+            more = {"device": where, **looked_at(where, values)}
+            more["budget"] = None if where == "gpu" else self.budget or BUDGET[where]
+            runs[where], args = self._run(kernel, entry, values, more)
             after[where] = [_array(a) for a in args]
         first = next(iter(runs))
         names = list(planned(kernel, entry).arguments)
@@ -193,19 +220,19 @@ class KernelSubject(Subject):
 
     def recorded(self, built: Any, values: Values, trace: Any, **options: Any) -> Any:
         """Launches it on copies of the arguments."""
-        from ptxlab.launch.run import launch
-
         if self.grid is None:
             raise LaunchError(self.why_no_run())
-        kernel, entry, (grid, block, args) = self._launched(built), self._entry(values), self._launch(values)
-        where: dict[str, Any] = {
-            "device": cpu_engine(),
-            "arch": values["arch"],
-            "budget": self.budget or BUDGET["step"],
-        }
-        where |= {"entry": entry, "shared": self.shared, "trace": trace, "checks": values["checks"]}
+        more = {"device": cpu_engine(), "budget": self.budget or BUDGET["step"], "checks": values["checks"]}
+        return self._run(self._launched(built), self._entry(values), values, more | {"trace": trace} | options)[0]
+
+    def _run(self, kernel: Any, entry: Any, values: Values, options: dict[str, Any]) -> tuple[Any, list[Any]]:
+        """The launch, and the copies of the arguments that it changed."""
+        from ptxlab.launch.run import launch
+
+        grid, block, args = self._launch(values)
         with unchanged(kernel):
-            return launch(kernel, grid, block, *args, **(where | options))
+            options = {"entry": entry, "shared": self.shared, "arch": values["arch"], **options}
+            return launch(kernel, grid, block, *args, **options), args
 
 
 class CudaSubject(KernelSubject):
@@ -215,26 +242,45 @@ class CudaSubject(KernelSubject):
         super().__init__(*given, **more)
         self.building = (Parameter("arch", "the target to compile for", self.kernel.arch, _newer("sm_75")), FAST)
 
-    def build(self, values: Values) -> Any:
-        """The kernel for this target; `CompileError` in the compiler's words."""
+    @functools.cached_property
+    def source(self) -> Source:
+        """What was compiled."""
+        return Source(self.kernel.language, self.kernel.source, self.kernel.file, self.kernel.first_line)
+
+    def of_source(self, text: str) -> Subject:
+        """The text compiled with the same options; `CompileError` in the compiler's words."""
+        with explained(self.kernel.file):
+            return self._of(self._compiled(text, self.kernel.arch))
+
+    def _compiled(self, text: str, arch: str, *more: str) -> Any:
         from ptxlab.frontends.cuda import kernel_of
 
+        kernel, (entry, options) = self.kernel, self.kernel.compiled_as
+        origin = kernel.origin if text == kernel.source else None
+        built = kernel_of(text, arch, entry, (*options, *more), kernel.file, origin)
+        names = (find_symbol(built.kernels, name) for name in (kernel.name, source_name(kernel.name)))
+        built.name, built.state = next(filter(None, names), built.name), kernel.state
+        return built
+
+    def build(self, values: Values) -> Any:
+        """The kernel for this target; `CompileError` in the compiler's words."""
         if values["arch"] == self.kernel.arch and not values["fast_math"]:
             return self.kernel
-        options = ("--use_fast_math",) if values["fast_math"] else ()
-        kernel = self.kernel
-        built = kernel_of(kernel.source, values["arch"], kernel.name, options, kernel.file, kernel.origin)
-        built.state = kernel.state
-        return built
+        return self._compiled(self.kernel.source, values["arch"], *["--use_fast_math"][: values["fast_math"]])
 
     def _launched(self, built: Any) -> Any:
         return built
 
 
+def _made_by(kernel: Any) -> tuple[KernelFunction | None, dict[str, Any] | None]:
+    """The function of the builder that writes a kernel, and what it was called with, where it was; (None, None)."""
+    if isinstance(kernel, Kernel):
+        return MADE.get(kernel, (None, None))
+    return kernel if isinstance(kernel, KernelFunction) else None, None
+
+
 def subject_of(kernel: Any, grid: Any, block: Any, args: Sequence[Any], **options: Any) -> KernelSubject:
     """The subject for a kernel that is not of the library. `LaunchError` says what is wanted."""
-    from ptxlab.frontends.kernel import CompiledKernel
-
     if grid is not None and block is None:
         block = getattr(kernel, "block", None) or None  # a Triton kernel knows its own
     if (grid is None) != (block is None):
@@ -244,7 +290,7 @@ def subject_of(kernel: Any, grid: Any, block: Any, args: Sequence[Any], **option
     if not isinstance(kernel, str) and not hasattr(kernel, "ptx") and not hasattr(kernel, "kernels"):
         wanted = "the name of a kernel of the library, PTX text, or a kernel"
         raise LaunchError(f"explore: expected {wanted}, got {given(kernel)}")
-    if isinstance(kernel, CompiledKernel) and not kernel.metadata:
+    if getattr(kernel, "language", "") == "CUDA C++":
         return CudaSubject(kernel, grid, block, args, **options)
     return KernelSubject(kernel, grid, block, args, **options)
 

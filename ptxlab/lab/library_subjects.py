@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -11,18 +12,21 @@ from typing import Any
 import numpy as np
 
 from ptxlab import kernels, reference
-from ptxlab.attention import caches
+from ptxlab.attention import caches, decode
+from ptxlab.attention.problem import run
 from ptxlab.attention.tile_lists import tile_lists
 from ptxlab.errors import LaunchError, TargetError
 from ptxlab.kernels import Parameter
 from ptxlab.lab import dataflow, variant_controls
 from ptxlab.lab.merge_plot import merged
+from ptxlab.lab.python_text import executed, explained
 from ptxlab.lab.softmax_steps import row_scores, steps
 from ptxlab.lab.subject import (
     CHECKS,
     Judgement,
     Ran,
     Shape,
+    Source,
     Subject,
     Values,
     looked_at,
@@ -113,6 +117,24 @@ class Attention(Subject):
     def build(self, values: Values) -> Any:
         """The kernel of the library with these parameters."""
         return self.spec.build(**self._sizes(values), **variant_controls.mods(values))
+
+    @functools.cached_property
+    def source(self) -> Source:
+        """The file that writes the kernel."""
+        return Source("Python", self.spec.source, inspect.getfile(self.spec.make))
+
+    def of_source(self, text: str) -> Subject:
+        """The rung that the text of such a file defines."""
+        module = self.spec.make.__module__
+        names = {"__name__": module, "__package__": module.rpartition(".")[0]}
+        file = executed(text, f"{self.name}.py", names)
+        with explained(file):
+            spec: Any = names.get("SPEC")
+            if not isinstance(spec, type(self.spec)):
+                raise LaunchError(f"the text defines no {type(self.spec).__name__} that is called SPEC")
+            found = type(self)(dataclasses.replace(spec, name=self.name))
+        found.source = Source("Python", text, file)
+        return found
 
     def lesson(self, built: Any) -> dict[str, Any]:
         """The rung's own, which one comes next, and which one to look at for bank conflicts."""
@@ -374,14 +396,28 @@ class Decode(Attention):
 
     def solved(self, built: Any, values: Values, inputs: tuple[Any, ...], **options: Any) -> Any:
         """By `pl.decode`, of `decode_split` where this is the kernel that merges."""
-        from ptxlab.attention.decode import decode
-
         q, key, value, table = inputs
-        if self.shown:
-            c = built.config
-            built = kernels.get("decode_split", "decode").build(head_dim=c.head_dim, dtype=c.dtype, arch=c.arch)
         lengths, mods = np.full(len(q), values["seq_k"], np.int32), variant_controls.mods(values)
-        return decode(q, key, value, lengths, table, kernel=built, splits=values.get("splits"), **mods, **options)
+        if not self.shown:
+            more = {"splits": values.get("splits"), **mods, **options}
+            return decode.decode(q, key, value, lengths, table, kernel=built, **more)
+        c, state = built.config, options.pop("state", False)
+        made = kernels.get("decode_split", "decode").build(head_dim=c.head_dim, dtype=c.dtype, arch=c.arch)
+        problem: Any = Merging.of(q, key, value, lengths, table, None, values["splits"], {})
+        return run(dataclasses.replace(problem, merge=built), made, state, options)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Merging(decode.Decode):
+    """A problem whose splits this kernel merges: it may be an edited one."""
+
+    merge: Any = None
+
+    def steps(self, built: Any, rows: Any) -> Any:
+        """The last launch is that of `merge`."""
+        steps, into = super().steps(built, rows)
+        last = self.merge.with_probes() if rows else self.merge
+        return [*steps[:-1], steps[-1]._replace(kernel=last)], into
 
 
 def _runnable(p: Parameter) -> Parameter:

@@ -51,10 +51,11 @@ class Lesson(TypedDict):
 
 
 class Code(Part):
-    """A kernel and its panes. `links` are [PTX line, row of the source], `touched` [PTX line, array], `stores` those of
-    the output."""
+    """A kernel and its panes; `of` is its title without edits. `links` are [PTX line, row of the source], `touched`
+    [PTX line, array], `stores` those of the output."""
 
     title: str
+    of: str
     name: str
     arch: str
     seconds: float

@@ -11,9 +11,10 @@ subject of one's own needs `title`, `name`, its parameters and `build`; what els
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -85,6 +86,20 @@ class Ran:
     found: tuple[Any, ...] = ()
 
 
+PTX, OPTIONS = "PTX", "ptxas"
+"""What every kernel can be edited in: its text, and the assembler's options."""
+
+
+class Source(NamedTuple):
+    """What PTX was made from: `language` is "Python" or "CUDA C++"; `file` is what spans call it, and `first` the line
+    there at which the text begins."""
+
+    language: str
+    text: str
+    file: str
+    first: int = 1
+
+
 class Subject:
     """Something to explore. `building` are the parameters that change the PTX, `problem` those of a run."""
 
@@ -97,14 +112,25 @@ class Subject:
     text: str = "as built"
     """What its PTX is: as it was built, or where somebody has changed it."""
     base: Subject | None = None
-    """What an edited kernel was before; `edit` is its text. See `edited_kernel`."""
-    edit: str = ""
+    """What an edited kernel was before."""
+    edits: Mapping[str, str] = {}
+    """What stands in place of what `base` has: texts by language, and `OPTIONS`. See `edited_kernel`."""
     kept: Values = {}
     """Values of parameters that have no control: those that the text of an edited kernel was built for."""
     costs: float = 1.0
     """The time of a multiplication of `size`, beside that of a prefill kernel."""
     family: tuple[str, ...] = ()
     """The kernels of the library that one can change to, this one included."""
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What the assembler is told besides."""
+        return tuple(self.edits.get(OPTIONS, "").split())
+
+    @property
+    def told_options(self) -> str:
+        """The same, in words."""
+        return " ".join(self.options) or "none"
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -130,6 +156,15 @@ class Subject:
 
     def build(self, values: Values) -> Any:
         """The kernel: an object with `.ptx`, `.module` (whose spans link it to its source) and `.name`."""
+        raise NotImplementedError
+
+    @functools.cached_property
+    def source(self) -> Source | None:
+        """What the PTX is made from, where `of_source` makes it anew from another text."""
+        return None
+
+    def of_source(self, text: str) -> Subject:
+        """The same, made from a text in place of that of `source`; errors have the line in `text_line`."""
         raise NotImplementedError
 
     def shape(self, built: Any, values: Values) -> Shape | None:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import ast
 import functools
-import itertools
-import linecache
 import re
 import sys
-import traceback
 from collections.abc import Mapping
 from types import FunctionType
 from typing import Any
@@ -17,9 +14,10 @@ import numpy as np
 
 from ptxlab.builder import mistakes
 from ptxlab.builder.source import Site
-from ptxlab.errors import BuildError, LaunchError, Span
+from ptxlab.errors import LaunchError, Span
 from ptxlab.kernels import Parameter, variants
 from ptxlab.kernels.mods import Applied, Mods, applied
+from ptxlab.lab.python_text import executed
 
 FAR = 16384
 """The largest problem's keys."""
@@ -79,7 +77,6 @@ def mods(values: Mapping[str, Any]) -> dict[str, Any]:
     return {}
 
 
-_TEXTS = itertools.count(1)
 TURNS = 1000
 """Turns that all loops of a text may make together in one call."""
 
@@ -129,25 +126,9 @@ class _Own(variants.Variant):
 @functools.lru_cache(maxsize=64)
 def own(text: str) -> variants.Variant:
     """The mod that a text defines. `BuildError` or `LaunchError` says where the text is wrong, and what to write."""
-    file = f"your own ({next(_TEXTS)})"  # spans of earlier texts stay readable
-    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
     turns = _Turns()
     names: dict[str, Any] = {"np": np, "_turn": turns}
-    try:
-        tree = ast.parse(text, file)
-        _Counted().visit(tree)
-        exec(compile(tree, file, "exec"), names)
-    except BuildError:
-        raise
-    except SyntaxError as wrong:
-        line, column = wrong.lineno or 1, max(0, (wrong.offset or 1) - 1)
-        span = Span(file, line, column, line, column + 1)
-        raise mistakes.error(Site(span), f"Python cannot read this: {wrong.msg}", OWN.default.strip()) from wrong
-    except Exception as wrong:
-        trace = traceback.walk_tb(wrong.__traceback__)
-        line = [1, *(at for frame, at in trace if frame.f_code.co_filename == file)][-1]
-        what = f"Python cannot run this: {type(wrong).__name__}: {wrong}"
-        raise mistakes.error(Site(Span(file, line, 0, line, 0)), what, OWN.default.strip()) from wrong
+    file = executed(text, "your own", names, OWN.default.strip(), _Counted().visit)
     functions = [f for f in names.values() if isinstance(f, FunctionType) and f.__code__.co_filename == file]
     if not functions:
         raise mistakes.error(None, "the text of your own defines no function", OWN.default.strip())

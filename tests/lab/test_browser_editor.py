@@ -23,7 +23,6 @@ CELLS = (
     f"%%ptx --args x --counters -k first\n{START}",
     f"%%ptx --diff first\n{START.replace('%lane, 4;', '%lane, 8;')}",
     f"%%ptx\n{START.replace('%lane, 4;', '%lane 4;')}",
-    "",
 )
 
 
@@ -110,24 +109,6 @@ def test_what_stands_there_is_run(lab: Any) -> None:
     lab.wait_for_function(f"document.querySelector('{EDITOR} .pl-output').textContent.includes('memcheck: store')")
     lab.wait_for_selector(f'{EDITOR}:not([data-behind])[data-checked$="assembled"]')
     assert lab.inner_text(f"{EDITOR} .pl-status") == "stopped: see the message"
-
-
-def test_tab_in_a_ptx_cell(lab: Any) -> None:
-    cell = lab.locator(".jp-Cell").nth(4).locator(".cm-content")
-    for typed, wanted in (("%%ptx --de", "--device"), ("%%ptx\nshfl.sync.bf", "shfl.sync.bfly")):
-        offered = lab.locator(".jp-Completer:visible")
-
-        def complete(typed: str = typed) -> None:
-            cell.click()
-            lab.keyboard.press("Control+a")
-            lab.keyboard.insert_text(typed)
-            lab.keyboard.press("Tab")
-
-        def completed(wanted: str = wanted, offered: Any = offered) -> bool:
-            return any(wanted in text for text in (cell.inner_text(), *offered.all_inner_texts()))
-
-        lab_server.act_until(lab, complete, completed)
-        lab.keyboard.press("Escape")
 
 
 @pytest.mark.rest

@@ -14,7 +14,7 @@ from IPython.utils.capture import capture_output
 from traitlets.config import Config
 
 import ptxlab as pl
-from ptxlab.errors import LaunchError, TargetError
+from ptxlab.errors import LaunchError
 from ptxlab.lab.named_kernels import KEPT
 
 pytest.importorskip("anywidget", reason="needs anywidget: pip install anywidget")
@@ -93,13 +93,6 @@ def test_what_tab_offers(shell: InteractiveShell, text: str, wanted: set[str]) -
     assert found == wanted or (not wanted and not found & {"--counters"})
 
 
-@pytest.mark.long
-def test_opcodes_inside_a_ptx_cell(shell: InteractiveShell) -> None:
-    cell = "%%ptx --counters\n" + FILL.replace("    ret;\n}\n", "    fma.rn.")
-    assert {"fma.rn.f32", "fma.rn.f64"} <= set(offered(shell, cell))
-    assert "shape" in [name.lstrip(".") for name in offered(shell, "xs.sh")]  # everything else as before
-
-
 def test_kernels_of_the_cell_and_names_that_were_kept(shell: InteractiveShell) -> None:
     line = "%%ptx --entry f"
     with provisionalcompleter():
@@ -109,12 +102,6 @@ def test_kernels_of_the_cell_and_names_that_were_kept(shell: InteractiveShell) -
     assert "first" in offered(shell, "%%ptx --diff fi")
     assert {"first"} <= set(offered(shell, "%ptx_debug fir"))
     assert "r" in offered(shell, "%ptx_debug ")
-
-
-def test_loading_twice_leaves_one_completer(shell: InteractiveShell) -> None:
-    before = len(shell.Completer.custom_matchers)
-    shell.run_line_magic("reload_ext", "ptxlab")
-    assert len(shell.Completer.custom_matchers) == before
 
 
 # -- names -------------------------------------------------------------------------------------------------------------
@@ -156,34 +143,3 @@ def test_the_debugger_opens_what_was_recorded_last(shell: InteractiveShell) -> N
     wrong = FILL.replace("add.u64 %at, %at, %x;", "mov.u64 %at, 4096;")
     run(shell, f"%%ptx --args xs --trace\n{wrong}")
     assert run(shell, "%ptx_debug").info["note"].startswith("memcheck: ")
-
-
-def test_the_configuration_reaches_the_magic(shell: InteractiveShell) -> None:
-    run(shell, f"%%ptx -o module\n{FILL}")
-    run(shell, f"%%ptx --args xs -o r\n{FILL}")
-    magics = shell.magics_manager.registry["PtxMagics"]
-    assert magics.arch == "sm_86"
-    assert shell.user_ns["r"].kernel == "fill"
-
-
-def test_a_stub_in_a_cuda_cell(shell: InteractiveShell) -> None:
-    (data,) = run(shell, "%%cuda -o r\n# YOUR CODE HERE\nraise NotImplementedError()")
-    assert data["text/plain"] == "this cell still holds its stub; write CUDA C++ in its place"
-    assert shell.user_ns["r"] is None
-
-
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        ("scalar seq_len=x", "scalar: seq_q must be a whole number from 1 to 4096, not 'x'"),
-        ("scalar seq_len=0", "scalar: seq_q must be a whole number from 1 to 4096, not 0"),
-        ("scalar sigma=-1", "scalar: sigma must be a number above 0 and at most 100, not -1"),
-        ("decode heads=3 kv_heads=2", "heads = 3 should be a multiple of kv_heads = 2"),
-    ],
-)
-def test_sizes_that_make_no_sense(shell: InteractiveShell, line: str, says: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        shell.run_line_magic("ptx_debug", line)
-    assert str(caught.value) == says
-    with pytest.raises(TargetError):
-        pl.debug("scalar", batch=True)

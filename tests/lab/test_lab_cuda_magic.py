@@ -49,12 +49,6 @@ def test_the_compilers_error_is_shown(shell: InteractiveShell) -> None:
     )
 
 
-def test_a_fault_names_the_line_of_the_cell(shell: InteractiveShell) -> None:
-    shell.user_ns["x"] = np.zeros(4, np.float32)
-    shown = run(shell, "--option=-DTIMES=1 --block 32 --args x,1.0,32")
-    assert "(cell.cu:3)" in shown
-
-
 def test_findings_stand_before_the_ptx_under_the_line_of_the_cell(shell: InteractiveShell) -> None:
     shell.user_ns["x"] = np.zeros(64, np.float32)
     reverse = """\

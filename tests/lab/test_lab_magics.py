@@ -78,13 +78,6 @@ def test_without_a_launch_it_reads_and_assembles(shell: InteractiveShell) -> Non
     assert out.startswith("assembled: ") or "not installed" in out
 
 
-def test_grid_and_block_have_defaults_when_arguments_are_given(shell: InteractiveShell) -> None:
-    x = np.ones(40, np.float32)
-    shell.user_ns["x"] = x
-    text(shell, "--args x,3,40 --device step")
-    assert x.tolist() == [3.0] * 32 + [1.0] * 8
-
-
 def test_a_syntax_error_is_shown_with_its_caret_and_the_notebook_goes_on(shell: InteractiveShell) -> None:
     out = text(shell, "-o r", SCALE.replace("ld.global.f32 %v, [%x];", "ld.global.f32 %v, [%x;"))
     lines = out.splitlines()
@@ -148,12 +141,6 @@ def test_defaults_come_from_the_configuration(shell: InteractiveShell) -> None:
     assert shell.user_ns["r"].device == "step"
 
 
-def test_help_lists_the_options(shell: InteractiveShell) -> None:
-    help_ = shell.magics_manager.magics["cell"]["ptx"].__doc__
-    for option in ("--keep", "--arch", "--grid", "--args", "--device", "--diff", "--sass", "--out"):
-        assert option in help_
-
-
 def test_the_same_as_a_plain_call() -> None:
     x = np.ones(8, np.float32)
     cell = show(SCALE, 1, 32, x, 4.0, 8, device="step", against=SCALE)
@@ -182,19 +169,6 @@ def test_objects_have_html(shell: InteractiveShell) -> None:
     launched = html(pl.launch(SCALE, 1, 32, x, 4.0, 8, device="step", counters=True))
     assert "<th>ret</th><td>32</td>" in launched
     assert "+0 -1 ~0" in html(pl.diff(SCALE, SCALE.replace("    ret;\n", "")))
-
-
-def test_a_budget_ends_an_endless_loop(shell: InteractiveShell) -> None:
-    shell.user_ns["x"] = np.ones(8, np.float32)
-    endless = SCALE.replace("done:\n", "done:\n    bra done;\n")
-    said = text(shell, "--args x,2,8 --device step --budget 500", endless)
-    assert said.startswith("budget: the launch has run its 500 warp-instructions and has not ended\n")
-
-
-def test_a_mistake_that_the_table_knows_comes_with_its_syntax(shell: InteractiveShell) -> None:
-    assert text(shell, "", SCALE.replace("mul.wide.u32 %offset", "fma.f32 %offset")).startswith(
-        "<ptx>:19:9: fma needs .rnd here, one of .rn .rz .rm .rp; found .f32\n"
-    )
 
 
 def test_kernels_of_the_builder_are_shown_and_named_by_their_cell(shell: InteractiveShell) -> None:

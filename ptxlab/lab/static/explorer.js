@@ -69,7 +69,7 @@ function render({ model, el }) {
     entry = h("code.pl-entry");
   const pin = asks("Pin", "compare later settings with this one", () => ({ kind: "pin" }));
   const inSight = () => ptx.place(() => true)?.[0],
-    edit = asks("Edit", "change this PTX in an editor, and see it run", () => ({ kind: "edit", line: inSight() }));
+    edit = asks("Edit", "change its source or its PTX, and see it run", () => ({ kind: "edit", line: inSight() }));
   const file = "one file with all of this, which a browser opens without Python",
     share = asks("Share", file, () => ({ kind: "share" }));
   const lesson = makeLesson(answers, panes, links, results, asks);
@@ -134,7 +134,7 @@ function render({ model, el }) {
     const c = code();
     if (!c) return;
     const before = painted?.seq === c.seq ? null : painted,
-      same = before?.title === c.title,
+      same = before?.of === c.of,
       kept = same && ptx.place((line) => carried(before, c, line) !== null);
     const goes = kept ? [carried(before, c, kept[0]), kept[1]] : null;
     painted = c;

@@ -8,13 +8,15 @@ import { button, h, prose } from "./dom.js";
 export function makeLesson({ data, fresh, code }, { ptx, python }, links, results, asks) {
   const el = h("p.pl-lesson", { hidden: true, onclick: () => el.classList.toggle("pl-unfolded") });
   let kernel = "",
+    asked = "",
     line = 0; // what it was painted for
 
   /** What to look at. Both panes of a kernel that is new here open there, and the results that it is about come first. */
-  function paint({ title, lesson: told }) {
-    const opens = kernel !== title;
-    if (!opens && line === (told?.line || 0)) return;
-    kernel = title;
+  function paint({ of, lesson: told }) {
+    const opens = kernel !== of;
+    if (!opens && asked === told?.question && line === (told?.line || 0)) return;
+    kernel = of;
+    asked = told?.question;
     line = told?.line || 0;
     el.hidden = !told;
     if (told) tell(told);

@@ -22,15 +22,24 @@ export function makeBelow(model, root, code) {
   sizes.observe(code);
   sizes.observe(root);
 
+  const opened = () => root.closest(".ptxlab-app")?.querySelector(".ptxlab-below");
+  let folded = false; // so that the code can be seen behind what stands over it
+  const fold = button("", null, () => look(!folded));
+  function look(on) {
+    folded = on;
+    for (const part of [el, opened()]) part?.classList.toggle("pl-folded", on);
+    fold.textContent = on ? "Back to the text" : "Show the code";
+  }
   const asks = (kind, words) => button(words, null, () => model.send({ kind }));
   function paint() {
     const bar = model.get("below");
     el.hidden = !bar;
+    look(false);
     if (!bar) return opener?.focus({ preventScroll: true });
     el.classList.toggle("pl-whole", bar.whole);
     const warns = h("b", { role: "alert" }, "The text has changed and is lost."),
       leaves = [warns, asks("discard", "Discard the text"), asks("keep", "Keep editing")],
-      says = [h("b", null, bar.heading), h("span.pl-spring"), asks("close", bar.close)],
+      says = [h("b", null, bar.heading), h("span.pl-spring"), bar.whole ? "" : fold, asks("close", bar.close)],
       tools = h("div.pl-tools", null, bar.asks ? leaves : says);
     contain(el, bar.note ? [tools, h("pre", null, bar.note)] : [tools]);
   }
@@ -45,7 +54,7 @@ export function makeBelow(model, root, code) {
 
   /** Waits until what is open can take the focus, and gives it that; what is there already keeps it elsewhere. */
   function reveal(by) {
-    const below = root.closest(".ptxlab-app")?.querySelector(".ptxlab-below"),
+    const below = opened(),
       before = below?.querySelector(OPENED);
     opener = by;
     watch?.disconnect();

@@ -37,6 +37,7 @@ interface Lesson {
 interface Code {
   seq?: number;
   title: string;
+  of: string;
   name: string;
   arch: string;
   seconds: number;

@@ -76,7 +76,10 @@ export function makeViews(model, { data, code, fresh }, { ptx, python, sass }, o
 
   const diffs = () =>
     view === "diff" ||
-    (view === "auto" && wholeOf !== code()?.seq && !!data("diff")?.title && changesIn(data("diff").rows) > 0);
+    (view === "auto" &&
+      wholeOf !== code()?.seq &&
+      !!data("diff")?.title &&
+      changesIn([...data("diff").rows, ...((language === "sass" && fresh("sass_diff")?.rows) || [])]) > 0);
 
   function show() {
     if (language === "python" && !code()?.python) return languages.pick("ptx");
