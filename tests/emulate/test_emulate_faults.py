@@ -296,6 +296,10 @@ OTHER:
         ("bar.sync %r5;", "there is no barrier 77: a block has barriers 0 to 15"),
         ("mov.u32 %r6, 40;\n    bar.sync 1, %r6;", "barrier 1 waits for 40 threads, which is not a multiple of 32"),
         ("T: .branchtargets A;\n    brx.idx %r5, T;\nA:", "the index 77 is outside the list of 1 branch targets"),
+        (
+            ".shared .b32 to[32];\n    mov.u32 %r6, to;\n    cp.async.ca.shared.global [%r6], [%rd1], 8, %r5;",
+            "cp.async.ca.shared.global of 8 bytes: the source size goes from 0 to 8, found 77",
+        ),
     ],
 )
 def test_wrong_numbers(body: str, message: str, engine: str) -> None:

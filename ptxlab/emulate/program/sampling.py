@@ -55,7 +55,7 @@ def text(sample: Sample) -> str:
     if not sample.mip:
         return compares + _lookup(sample, "%d{}")
     sizes = {a: SIZES[a] for a in AXES[sample.geometry]}
-    level = _level_from_operand(sample.integers)
+    level = "cvt.rn.f32.s32 %l, %lod;\n" if sample.integers else "mov.f32 %l, %lod;\n"
     if sample.mip != "level":
         level = _level_from_derivatives(sample.geometry, sizes)
     parts, channels = [compares, _LEVELS, level, _BETWEEN], sample.channels
@@ -395,11 +395,6 @@ fma.rn.f32 %a, %b, %weight, %a;
 }}
 """
 """A channel between two levels."""
-
-
-def _level_from_operand(integers: bool) -> str:
-    """The level %l from an operand, which is an integer where coordinates are integers."""
-    return "cvt.rn.f32.s32 %l, %lod;\n" if integers else "mov.f32 %l, %lod;\n"
 
 
 def _level_from_derivatives(geometry: str, sizes: Mapping[str, str]) -> str:

@@ -270,8 +270,9 @@ def _surface_text(geometry: str, found: Form, count: int) -> str:
     data = names[0] if count == 1 else "{" + ", ".join(names) + "}"
     vector = f".v{count}" if count > 1 else ""
     if found.op.does is Action.LOAD_SURFACE:
-        zeros = "".join(f"mov.b{max(width, 16)} {name}, 0;\n" for name in names) if width > 8 else _narrow_zeros(names)
-        access, otherwise = f"ld.global{vector}.b{width} {data}, [%at];\n", zeros
+        # Registers may be wider than eight bits; a conversion writes them, too.
+        zero = f"mov.b{max(width, 16)} {{}}, 0;\n" if width > 8 else "cvt.u8.u32 {}, 0;\n"
+        access, otherwise = f"ld.global{vector}.b{width} {data}, [%at];\n", "".join(map(zero.format, names))
     elif found.op.does is Action.STORE_SURFACE:
         access, otherwise = f"st.global{vector}.b{width} [%at], {data};\n", ""
     else:
@@ -389,8 +390,3 @@ def _address(axes: str) -> str:
         steps.append("add.u64 %n, %n, %kz;\n")
     steps.append("mad.lo.u64 %at, %n, %step, %at;\n")
     return "".join(steps)
-
-
-def _narrow_zeros(names: list[str]) -> str:
-    """Zeros in registers of any width: a conversion may write wider registers than its type."""
-    return "".join(f"cvt.u8.u32 {name}, 0;\n" for name in names)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.memcheck import resolve, stop
-from ptxlab.emulate.runtime.state import COPY_FROM, COPY_TO, GLOBAL, SHARED, Context, Cta, Site, Warp
+from ptxlab.emulate.runtime.state import COPY_FROM, COPY_SIZE, COPY_TO, GLOBAL, SHARED, Context, Cta, Site, Warp
 
 
 @rule(inline=True)
@@ -59,11 +59,11 @@ def copy_lanes(
     log2: u64,
 ) -> boolean:
     """The copies of the lanes of a mask. to, source: their addresses, to which the starts are added. counts: the bytes
-    that each lane reads, at most `size`; None for all. site: caches the allocation that is read. Returns whether the
+    that each lane reads; None for all `size`. site: caches the allocation that is read. Returns whether the
     kernel must stop, with the fault noted."""
     there, here = u32(to_start - u32(context.memory.shared_start)), u64(source_start - site.base)
     whole = mask == ALL_LANES and context.memory.shared_size >= size
-    if whole and (counts is None or all_of(load_lanes(counts) >= u32(size))):
+    if whole and (counts is None or all_of(load_lanes(counts) == u32(size))):
         offsets, starts = load_lanes(to) + there, load_lanes(source) + here
         inside = (offsets & u32(size - 1) == 0) & (offsets <= u32(context.memory.shared_size - size))
         if all_of(inside & (starts & (size - 1) == 0) & (starts >> log2 < site.places)):
@@ -76,7 +76,10 @@ def copy_lanes(
         address = u64(source[lane] + source_start)
         count = size
         if counts is not None:
-            count = min(u64(counts[lane]), size)
+            count = u64(counts[lane])
+        if count > size:  # undefined
+            stop(context, warp, COPY_SIZE, code, lane, count)
+            return True
         place = resolve(context, cta, warp, lane, target, size, log2, SHARED, 1, None)
         if place is None:
             stop(context, warp, COPY_TO, code, lane, target)

@@ -241,6 +241,13 @@ def disagreeing_lanes(at: FaultingThread) -> DeviceFault:
     return at.fault("trap", f"{at.code.form.opcode} {what}; lane {at.thread % LANES} has others than lane 0")
 
 
+def source_size(at: FaultingThread, found: int) -> DeviceFault:
+    most = at.code.number("size")
+    return at.fault(
+        "trap", f"{at.code.form.opcode} of {most} bytes: the source size goes from 0 to {most}, found {found}"
+    )
+
+
 def invalid_mbarrier(at: FaultingThread, problem: int) -> DeviceFault:
     return at.fault("trap", f"{at.code.form.opcode}: {Problem(problem).words}")
 

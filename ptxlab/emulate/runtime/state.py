@@ -31,7 +31,7 @@ blocks are all resident, it does so after one, as elsewhere where a warp only wa
 # -- kinds of fault; the first: any invalid access, a misaligned one or a store to what is read only, too
 OUT_OF_MEMORY_RANGE, BUDGET_SPENT, DEADLOCK, TRAP, BAD_INDEX, BAD_BARRIER = 1, 2, 3, 4, 5, 6
 INCOMPLETE, DISAGREE = 7, 8  # an instruction of the whole warp: not all lanes execute it; their operands differ
-COPY_FROM, COPY_TO = 9, 10  # the source or the destination of a cp.async is wrong
+COPY_FROM, COPY_TO, COPY_SIZE = 9, 10, 13  # the source, the destination or the source size of a cp.async is wrong
 BAD_MBARRIER = 11
 BAD_BULK = 12  # a bulk copy with a size that is none, or without a tensor map: see `rules.bulk_instructions`
 BAD_DESCRIPTOR = 40  # of a wgmma; the address is that of the first bytes out of range, with DESCRIPTOR_B added for b

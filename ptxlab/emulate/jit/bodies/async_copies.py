@@ -80,7 +80,7 @@ class Copies(Body):
         if given.type == "i1":
             given = self.m.select(given, self.m.const("i32", 0), self.m.const("i32", count))
         elif given.type != "i32":
-            given = self.m.trunc("i32", self.m.umin(given, self.m.const(given.type, count)))
+            given = self.m.trunc("i32", self.m.umin(given, self.m.const(given.type, 0xFFFFFFFF)))
         p = self.t.offset("%data", SIZES)
         self.t.store(f"<{W} x i32>", self.m.vector(given), p, align=64)
         return p

@@ -19,6 +19,7 @@ from ptxlab.emulate.rules.faults import (
     disagreeing_lanes,
     incomplete_warp,
     invalid_mbarrier,
+    source_size,
     spent,
 )
 from ptxlab.emulate.rules.instructions import barrier_before, is_bulk
@@ -78,9 +79,10 @@ def explain(at: FaultingThread, kind: int, address: int, count: int, align: int)
         return at.access_fault(access.what, space, address, access.size, fragment=code.properties.fragment)
     if kind in (S.BAD_BULK, S.BAD_MBARRIER, S.COPY_FROM, S.COPY_TO) and is_bulk(code):
         return bulk_fault(at, kind, address, count, align)
+    if kind == S.COPY_SIZE:
+        return source_size(at, address)
     if kind in (S.COPY_FROM, S.COPY_TO):
-        source, to = code.accesses
-        access = source if kind == S.COPY_FROM else to
+        access = code.accesses[kind - S.COPY_FROM]
         return at.access_fault(access.what, access.space, address, access.size)
     if kind == S.BAD_MBARRIER:
         return invalid_mbarrier(at, address)

@@ -15,7 +15,7 @@ from ptxlab.emulate.rules import copies_in_flight
 from ptxlab.emulate.rules.async_copies import move
 from ptxlab.emulate.rules.bulk_instructions import LOW, OPERANDS, SHIFTS, bulk_of, finish_groups, issue_lanes
 from ptxlab.emulate.rules.discards import forget_bytes
-from ptxlab.emulate.rules.faults import bulk_fault
+from ptxlab.emulate.rules.faults import bulk_fault, source_size
 from ptxlab.emulate.step.access import Touch
 from ptxlab.emulate.step.bodies import Body, Look, executes
 from ptxlab.emulate.step.lanes import mask_bits
@@ -59,13 +59,9 @@ class _AsyncCopy:
         self.wanted: Callable[[Warp], Any] = reads["src_size"]
 
     def run(self, w: Warp) -> int | None:
-        to, source, wanted = self.to(w).astype(np.uint64), self.source(w).astype(np.uint64), self.wanted(w)
-        if wanted is None:
-            counts = np.full(LANES, self.size)
-        elif wanted.dtype == np.bool_:  # "ignore the source"
-            counts = np.where(wanted, 0, self.size)
-        else:
-            counts = np.minimum(wanted, wanted.dtype.type(self.size)).astype(np.int64)
+        to, source, counts = self.to(w).astype(np.uint64), self.source(w).astype(np.uint64), self.wanted(w)
+        if counts is None or counts.dtype == np.bool_:  # "ignore the source"
+            counts = np.where(False if counts is None else counts, 0, np.full(LANES, self.size))
         if w.touches is not None:
             w.touches.append(Touch("load", "global", source, self.size, w.mask & (counts > 0)))
             w.touches.append(Touch("store", "shared", to, self.size, w.mask))
@@ -73,6 +69,8 @@ class _AsyncCopy:
             return None
         for lane in np.flatnonzero(w.mask).tolist():
             count = int(counts[lane])
+            if count > self.size:
+                raise source_size(w.faulting(self.code, lane), count)
             there = _pointer(w.place(self.code, "store", "shared", int(to[lane]), lane, self.size))
             here = None
             if count:
