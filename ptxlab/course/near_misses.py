@@ -1,0 +1,455 @@
+"""Near misses: whether a wrong answer does what the solution with one mistake in it does, and which mistake that is.
+
+The solution is changed in one way after the other: a factor left out, two names exchanged, a quotient rounded down.
+Where a change gives what the answer gave, in everything that was looked at, the change says what is wrong.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import copy
+import itertools
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ptxlab.course.causes import plain
+from ptxlab.course.cells import run
+from ptxlab.course.exercise import Exercise
+from ptxlab.errors import DeviceFault
+from ptxlab.launch.run import launch
+
+if TYPE_CHECKING:
+    from ptxlab.course.exercise_checks import Grading
+
+BUDGET = 60_000
+"""Warp-instructions of all launches of changed solutions, about."""
+STEPS = 20_000
+"""Lines of Python in a call of a changed function."""
+MOST = 400
+"""Changes that are tried."""
+EXCHANGED = {
+    ast.Mult: (ast.Add, ast.Div, ast.FloorDiv), ast.Add: (ast.Sub, ast.Mult), ast.Sub: (ast.Add,),
+    ast.FloorDiv: (ast.Mod,), ast.Mod: (ast.FloorDiv,), ast.Div: (ast.Mult,), ast.BitXor: (ast.Add, ast.BitOr),
+    ast.BitAnd: (ast.BitOr,), ast.BitOr: (ast.BitAnd,), ast.LShift: (ast.RShift,), ast.RShift: (ast.LShift,),
+}  # fmt: skip
+SIGNS = {ast.Mult: "*", ast.Add: "+", ast.Sub: "-", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.BitXor: "^",
+         ast.BitOr: "|", ast.BitAnd: "&", ast.LShift: "<<", ast.RShift: ">>"}  # fmt: skip
+EDGES = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
+TURNED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
+PAIRS = {"max": "min", "min": "max", "log2": "exp2", "exp2": "log2"}
+WORDS = (
+    *((f".{a}.", f".{b}.") for a, b in itertools.permutations(("ge", "gt", "lt", "le", "eq", "ne"), 2)),
+    *itertools.permutations(("add", "sub", "mul", "max", "min", "neg", "mov"), 2),
+    ("@%", "@!%"), ("%i", "%thread"), ("%n", "%i"), ("%low", "%limit"), ("%limit", "%low"), ("f64", "f32"),
+    ("_xor_", "_up_"), ("_xor_", "_down_"), ("%sum, %max", "%max, %log"), ("%log", "%max"), ("%max", "%log"),
+)  # fmt: skip
+"""Words of PTX and of CUDA C++, and what may stand for them."""
+LOOPS = ("range", "loop")
+OTHERS = {"k", "math", "np", "range", "f16", "f32", "u32", "u64", "b32", "SHAPE", "MMA", "LOG2E", "LN2", "abs", "len"}
+"""Names that no other stands for."""
+
+Told = Iterator[tuple[str, ast.AST | None]]
+
+
+class Change(NamedTuple):
+    """One place of a program and what stands there instead; None where it is left out."""
+
+    owner: Any
+    at: Any
+    new: Any
+
+    def swap(self) -> Change:
+        """Puts it in; the result takes it out again."""
+        if isinstance(self.owner, list):
+            old = self.owner[self.at]
+            self.owner[self.at] = self.new
+        else:
+            old = getattr(self.owner, self.at)
+            setattr(self.owner, self.at, self.new)
+        return Change(self.owner, self.at, old)
+
+
+class Changes:
+    """The changes of a solution that a student may have written, with what is to be said of them."""
+
+    def __init__(self, exercise: Exercise) -> None:
+        self.tree = ast.parse(ast.unparse(ast.parse(exercise.solution)))
+        self.known = set(re.findall(r"[A-Za-z_]\w*", exercise.starter + exercise.prompt)) | {"LOG2E", "LN2", "math"}
+        given = ast.unparse(ast.parse(exercise.starter)).splitlines()
+        lines = ast.unparse(self.tree).splitlines()
+        self.given = exercise.starter.splitlines()
+        self.lines = {n for n, line in enumerate(lines, 1) if line not in given}
+        arguments = [a for f in ast.walk(self.tree) if isinstance(f, ast.FunctionDef) for a in f.args.args]
+        assigned = [n for n in ast.walk(self.tree) if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name)]
+        self.locals = {getattr(n.targets[0], "id", ""): n.value for n in assigned}
+        self.pointers = {a.arg for a in arguments if "Ptr" in ast.dump(a) or "TensorMap" in ast.dump(a)}
+        self.parameters = [a.arg for a in arguments if not a.annotation]
+        statements = [s for f in ast.walk(self.tree) if isinstance(f, ast.FunctionDef) for s in f.body]
+        used = [n.id for s in statements for n in ast.walk(s) if isinstance(n, ast.Name)]
+        self.names = [n for n in dict.fromkeys(used) if n in self.known and n not in OTHERS]
+
+    def shown(self, node: ast.AST | None) -> str:
+        """A short expression in backticks if a student knows its names; else ""."""
+        if node is None:
+            return ""
+        if isinstance(node, ast.Name) and node.id in self.locals and node.id not in self.known:
+            return self.shown(self.locals[node.id])
+        text, inside = ast.unparse(node), [*ast.walk(node)]
+        names = {n.id for n in inside if isinstance(n, ast.Name)}
+        simple = len(text) <= 24 and sum(isinstance(n, ast.BinOp) for n in inside) < 2
+        return f"`{text}`" if simple and names <= self.known | {"range", "max", "min", "len"} else ""
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        """(What is to be said, the program): each change alone, and those of which the same is said together."""
+        told: dict[str, list[Change]] = {}
+        for node in ast.walk(self.tree):
+            for field, value in ast.iter_fields(node):
+                for owner, at, child in (
+                    [(value, n, x) for n, x in enumerate(value)] if isinstance(value, list) else [(node, field, value)]
+                ):
+                    if getattr(child, "lineno", 0) in self.lines:
+                        for says, new in self._of(child):
+                            told.setdefault(says, []).append(Change(owner, at, new))
+                if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
+                    for says, changed in self._of_body(value):
+                        told.setdefault(says, []).append(Change(node, field, changed))
+        for says, changes in told.items():
+            for some in [[one] for one in changes] + ([changes] if len(changes) > 1 else []):
+                back = [change.swap() for change in some]
+                yield says, ast.unparse(ast.fix_missing_locations(self.tree))
+                for change in reversed(back):
+                    change.swap()
+        for one, other in zip(self.parameters, self.parameters[1:], strict=False):
+            text = ast.unparse(self.tree)
+            head, body = text.split(":\n", 1)
+            swapped = re.sub(rf"\b({one}|{other})\b", lambda m: other if m[1] == one else one, body)
+            yield f"`{one}` and `{other}` are exchanged", f"{head}:\n{swapped}"
+
+    def _of(self, node: Any) -> Told:
+        """What may stand in the place of an expression."""
+        for kind in type(node).__mro__:
+            yield from getattr(self, f"_{kind.__name__}", lambda node: ())(node)
+
+    def _BinOp(self, node: ast.BinOp) -> Told:
+        a, b, op = node.left, node.right, type(node.op)
+        left, right = self.shown(a), self.shown(b)
+        whole = _rounded_up(node)
+        if whole:
+            yield from self._quotient(*whole)
+            return
+        lost = {
+            ast.Mult: "{} is missing as a factor", ast.Add: "{} is not added", ast.Sub: "{} is not subtracted",
+            ast.Mod: "`%` {} is missing", ast.FloorDiv: "nothing is divided by {}", ast.Div: "nothing is divided by {}",
+        }.get(op, "`" + SIGNS.get(op, "") + "` {} is missing")  # fmt: skip
+        yield lost.format(right or "something"), a
+        if op in (ast.Mult, ast.Add, ast.BitXor, ast.BitAnd, ast.BitOr):
+            yield lost.format(left or "something"), b
+        if op in (ast.Sub, ast.FloorDiv, ast.Div, ast.Mod):
+            yield f"{left or 'one side'} and {right or 'the other'} are exchanged", ast.BinOp(b, node.op, a)
+        if op is ast.FloorDiv:
+            up = ast.UnaryOp(ast.USub(), ast.BinOp(ast.UnaryOp(ast.USub(), a), ast.FloorDiv(), b))
+            yield f"a quotient by {right or 'something'} is rounded up", up
+        for other in EXCHANGED.get(op, ()):
+            between = f" between {left} and {right}" if left and right else f" before {right}" if right else ""
+            yield f"`{SIGNS[other]}` stands{between} where another operation belongs", ast.BinOp(a, other(), b)
+
+    def _quotient(self, a: Any, b: Any) -> Told:
+        down = ast.BinOp(a, ast.FloorDiv(), b)
+        by = f"{self.shown(a) or 'a number'} divided by {self.shown(b) or 'another'}"
+        yield f"{by} is rounded down, where a rest is left over", down
+        yield f"1 is added to {by} even where no rest is left over", ast.BinOp(down, ast.Add(), ast.Constant(1))
+        yield f"nothing is divided by {self.shown(b) or 'a size'}", a
+
+    def _UnaryOp(self, node: ast.UnaryOp) -> Told:
+        whole = _rounded_up(node)
+        if whole:
+            yield from self._quotient(*whole)
+        elif ast.unparse(node) == "-math.inf":
+            yield "a maximum begins with 0", ast.Constant(0.0)
+        elif isinstance(node.op, ast.USub) and not isinstance(node.operand, ast.Constant | ast.BinOp):
+            yield "a sign is the other way round", node.operand
+
+    def _Compare(self, node: ast.Compare) -> Told:
+        for table, says in ((EDGES, "the case that {} equals {} is decided the other way"),
+                            (TURNED, "the comparison of {} with {} is the other way round")):  # fmt: skip
+            other = table.get(type(node.ops[0]))
+            if other:
+                sides = (self.shown(x) or "a number" for x in (node.left, node.comparators[0]))
+                yield says.format(*sides), ast.Compare(node.left, [other()], node.comparators)
+
+    def _Constant(self, node: ast.Constant) -> Told:
+        value = node.value
+        if isinstance(value, str) and "\n" in value:
+            yield from self._text(value)
+        elif isinstance(value, str):
+            for old, new in ((".row", ".col"), (".col", ".row"), (".trans", ""), (".x4", ".x2"), (".gpu", ".cta")):
+                if old in value and "." in value and " " not in value:
+                    yield f"`{old}` {f'is taken for `{new}`' if new else 'is missing'}", ast.Constant(
+                        value.replace(old, new, 1)
+                    )
+        elif isinstance(value, int) and not isinstance(value, bool):
+            for new in (4, 8, 16, 32, 64) if self.parameters and value > 3 else ():
+                yield f"{new} stands where another number belongs", ast.Constant(new)
+            for new, says in ((value - 1, "1 too small"), (value + 1, "1 too large"), (value * 2, "twice as large"),
+                              (value // 2, "half as large")):  # fmt: skip
+                if new >= 0 and new != value and not (value < 3 and "t" in says.split()[0]):
+                    yield f"a number, {new}, is {says}", ast.Constant(new)
+        elif isinstance(value, float):
+            yield f"{1.0 - bool(value):g} stands where another number belongs", ast.Constant(1.0 - bool(value))
+
+    def _text(self, text: str) -> Told:
+        """What may stand in the place of PTX or CUDA C++: a line or a word less, or another word."""
+        lines = text.splitlines()
+        for n, line in enumerate(lines):
+            if not line.strip() or line in self.given:
+                continue
+            rest = lambda *new: ast.Constant("\n".join([*lines[:n], *new, *lines[n + 1 :]]))
+            yield f"`{line.split('//')[0].split()[0]}` is missing", rest()
+            if n + 1 < len(lines) and lines[n + 1] not in self.given:
+                other = [*lines[:n], lines[n + 1], line, *lines[n + 2 :]]
+                yield "two lines are in the wrong order", ast.Constant("\n".join(other))
+            for old, new in WORDS:
+                if old in line:
+                    yield f"`{new.strip('.')}` stands where something else belongs", rest(line.replace(old, new, 1))
+
+    def _Name(self, node: ast.Name) -> Told:
+        if not isinstance(node.ctx, ast.Load) or node.id in OTHERS:
+            return
+        for new in self.names:
+            if new != node.id and (new in self.pointers) == (node.id in self.pointers):
+                other = "another array" if new in self.pointers else "another number"
+                yield f"`{new}` stands where {other} belongs", ast.Name(new, ast.Load())
+        for number in (8, 16, 32) if self.parameters else ():
+            yield f"{number} stands where a variable belongs", ast.Constant(number)
+
+    def _Call(self, node: ast.Call) -> Told:
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        for n, x in enumerate(node.args):
+            if name in ("max", "min") and len(node.args) == 2:
+                yield f"`{name}` with {self.shown(node.args[1 - n]) or 'something'} is missing", x
+            elif name in ("log2", "exp2", "abs", "log", "exp", "tanh", "sqrt"):
+                yield f"`{name}` is missing", x
+            elif name == "select":
+                yield f"it is {self.shown(x) or 'one of two values'} in every case", x
+            if name in LOOPS and not isinstance(x, ast.Constant):
+                for by, says in ((ast.Sub(), "seldom"), (ast.Add(), "often")):
+                    once = ast.BinOp(x, by, ast.Constant(1))
+                    args = [*node.args[:n], once, *node.args[n + 1 :]]
+                    yield f"a loop runs once too {says}", ast.Call(node.func, args, node.keywords)
+        if name == "fma":
+            a, b, c = node.args
+            yield "the product stands alone: nothing is added to it", ast.BinOp(a, ast.Mult(), b)
+            yield f"{self.shown(a) or 'a number'} is missing as a factor", ast.BinOp(b, ast.Add(), c)
+            yield f"{self.shown(b) or 'a number'} is missing as a factor", ast.BinOp(a, ast.Add(), c)
+            for n, m in ((0, 1), (1, 0), (2, 0), (2, 1), (0, 2), (1, 2)):
+                args = [*node.args[:n], node.args[m], *node.args[n + 1 :]]
+                says = f"{self.shown(node.args[m]) or 'an operand'} stands where another operand belongs"
+                yield says, ast.Call(node.func, args, [])
+        if name in PAIRS and isinstance(node.func, ast.Attribute):
+            func = ast.Attribute(node.func.value, PAIRS[name], ast.Load())
+            yield f"`{PAIRS[name]}` stands where `{name}` belongs", ast.Call(func, node.args, node.keywords)
+        yield from self._swapped(node.args, lambda args: ast.Call(node.func, args, node.keywords))
+        for n, keyword in enumerate(node.keywords):
+            rest = [*node.keywords[:n], *node.keywords[n + 1 :]]
+            yield f"`{keyword.arg}=` is missing", ast.Call(node.func, node.args, rest)
+            for mode in ("down", "up") if keyword.arg == "mode" else ():
+                other = ast.keyword("mode", ast.Constant(mode))
+                says = f"lanes exchange with `{mode}`, so that one side does not hear the other"
+                yield says, ast.Call(node.func, node.args, [*rest, other])
+
+    def _swapped(self, items: list[Any], made: Callable[[list[Any]], ast.AST]) -> Told:
+        for n, (one, other) in enumerate(zip(items, items[1:], strict=False)):
+            if not any(isinstance(x, ast.JoinedStr) or isinstance(getattr(x, "value", 0), str) for x in (one, other)):
+                names = f"{self.shown(one) or 'two values'} and {self.shown(other) or 'its neighbour'}"
+                yield f"{names} are exchanged", made([*items[:n], other, one, *items[n + 2 :]])
+
+    def _Tuple(self, node: ast.Tuple) -> Told:
+        if isinstance(node.ctx, ast.Load):
+            yield from self._swapped(node.elts, lambda items: ast.Tuple(items, ast.Load()))
+            numbers = [x.value for x in node.elts if isinstance(x, ast.Constant) and isinstance(x.value, int)]
+            for n, one in enumerate(node.elts) if len(numbers) == len(node.elts) > 1 else ():
+                yield f"{numbers[n]} is missing", ast.Tuple([x for x in node.elts if x is not one], ast.Load())
+            if len(numbers) == len(node.elts) > 2 and all(x & (x - 1) == 0 for x in numbers):
+                more = ast.Tuple([*node.elts, ast.Constant(2 * max(numbers))], ast.Load())
+                yield f"{2 * max(numbers)} is one too many", more
+
+    def _IfExp(self, node: ast.IfExp) -> Told:
+        for x in (node.body, node.orelse):
+            yield f"it is {self.shown(x) or 'one of two values'} in every case", x
+
+    def _BoolOp(self, node: ast.BoolOp) -> Told:
+        for x in node.values:
+            yield f"the condition {self.shown(x)} is missing", ast.BoolOp(
+                node.op, [y for y in node.values if y is not x]
+            )
+
+    def _Slice(self, node: ast.Slice) -> Told:
+        yield "the other end of the list is taken", ast.Slice(node.upper, node.lower)
+
+    def _of_body(self, body: list[ast.stmt]) -> Iterator[tuple[str, list[ast.stmt]]]:
+        """What may stand in the place of some statements: one less, in another order, without a condition."""
+        for n, one in enumerate(body):
+            if one.lineno not in self.lines or isinstance(one, ast.Return | ast.FunctionDef):
+                continue
+            before, behind = body[:n], body[n + 1 :]
+            text = self.shown(one.value if isinstance(one, ast.Expr) else getattr(one, "target", None))
+            what = f"{text} is missing" if isinstance(one, ast.Expr) else f"{text or 'something'} is not changed"
+            if isinstance(one, ast.Expr) and ".set" in ast.unparse(one):
+                what = "a variable keeps its old value"
+            if not isinstance(one, ast.With | ast.For | ast.If | ast.While):
+                yield what if text else "a line is missing", before + (behind or [ast.Pass()])
+            elif len(body) > 1 or one.body:
+                head = one.test if isinstance(one, ast.If) else None
+                if isinstance(one, ast.With) and isinstance(one.items[0].context_expr, ast.Call):
+                    head = next(iter(one.items[0].context_expr.args), None)
+                told = f"the condition {self.shown(head)}" if self.shown(head) else "a condition"
+                yield f"{told} is missing: all do it", before + one.body + behind
+            if behind and behind[0].lineno in self.lines:
+                yield "two steps are in the wrong order", [*before, behind[0], one, *behind[1:]]
+
+
+def _rounded_up(node: Any) -> tuple[Any, Any] | None:
+    """Dividend and divisor of `-(-a // b)` and of `(a + (b - 1)) // b`; None for others."""
+    neg = lambda x: isinstance(x, ast.UnaryOp) and isinstance(x.op, ast.USub)
+    inner = node.operand if neg(node) else node
+    if not isinstance(inner, ast.BinOp) or not isinstance(inner.op, ast.FloorDiv):
+        return None
+    if neg(node):
+        return (inner.left.operand, inner.right) if neg(inner.left) else None
+    up = ast.parse(f"a + ({ast.unparse(inner.right)} - 1)", mode="eval").body
+    left: Any = inner.left
+    if isinstance(left, ast.BinOp) and ast.dump(left.right) == ast.dump(up.right):  # type: ignore[attr-defined]
+        return left.left, inner.right
+    return None
+
+
+def near_miss(exercise: Exercise, g: Grading) -> str:
+    """What is to be said of a wrong answer that does what a changed solution does; "" where none does.
+
+    g: the checks of the answer, all cases.
+    """
+    if not exercise.solution.strip():
+        return ""
+    changes = {}
+    for says, code in Changes(exercise):
+        changes.setdefault(code, says)
+    fits: dict[str, bool] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tried = _kernels if g.launches else _functions
+        for at, exact in tried(exercise, [*changes][:MOST], g):
+            says = changes[at]
+            fits[says] = fits.get(says, False) or exact
+            if exact:
+                break
+    sure = [says for says, exact in fits.items() if exact] or [*fits]
+    if not sure or (len(sure) > 1 and any(one.found for one in g.launches)):
+        return ""
+    what = "Your kernel behaves like a right one" if g.launches else "Your results are those of a right function"
+    return f"{what} with one change: {sure[0]}."
+
+
+def _functions(exercise: Exercise, programs: list[str], g: Grading) -> Iterator[tuple[str, bool]]:
+    """The programs whose function returns what an answer has returned, in each call."""
+    for code in programs:
+        with contextlib.suppress(Exception):  # whatever a change makes of a program
+            function = run(exercise, code)
+            if g.calls and all(alike(_called(function, args), result) for args, result in g.calls):
+                yield code, False
+
+
+def _kernels(exercise: Exercise, programs: list[str], g: Grading) -> Iterator[tuple[str, bool]]:
+    """The programs whose kernel leaves what an answer has left, in each launch; and whether it is the same kernel."""
+    wrong, made = g.wrong(), {}
+    if not wrong:
+        return
+    every = [*wrong, *(one for one in g.launches if all(one is not other for other in wrong))]
+    ptx, built = _ptx(run(exercise, exercise.solution), wrong[0])
+    seen = {ptx}
+    most = _executed(built, wrong[0])
+    for code in programs:
+        with contextlib.suppress(Exception):
+            kernel = run(exercise, code)
+            ptx, built = _ptx(kernel, wrong[0])
+            if ptx == plain(str(getattr(wrong[0].kernel, "ptx", wrong[0].kernel))):
+                yield code, True
+            if ptx not in seen:
+                seen.add(ptx)
+                made[code] = kernel
+    for code in [*made][: max(MOST // 20, BUDGET // most)]:
+        with contextlib.suppress(Exception):
+            if all(_launched(_ptx(made[code], one)[1], one, 2 * most + 500) for one in every):
+                yield code, False
+
+
+def _executed(built: Any, one: Any) -> int:
+    """Warp-instructions of a launch of the solution."""
+    args = tuple(copy.deepcopy(a) for a in one.before)
+    run = launch(built, one.grid, one.block, *args, device="step", checks=(), counters=True, **one.options)
+    return 1 if run.counters is None else run.counters.warp_instructions
+
+
+def _ptx(kernel: Any, one: Any) -> tuple[str, Any]:
+    built = kernel(**one.python) if one.python else kernel
+    return plain(str(getattr(built, "ptx", built))), built
+
+
+def _called(function: Any, args: tuple[Any, ...]) -> Any:
+    """What a function returns; it ends after so many lines."""
+    left = STEPS
+
+    def count(frame: Any, event: str, given: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise TimeoutError
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        return function(*copy.deepcopy(args))
+    finally:
+        sys.settrace(before)
+
+
+def _launched(built: Any, one: Any, budget: int) -> bool:
+    """Whether a kernel leaves what an answer has left in a launch, or is stopped where that was."""
+    args = tuple(copy.deepcopy(a) for a in one.before)
+    checks = one.checks if one.found else ()
+    found: Any = ()
+    try:
+        found = launch(
+            built, one.grid, one.block, *args, device="step", checks=checks, budget=budget * 8, seed=one.seed, **one.options
+        ).findings
+    except DeviceFault as fault:
+        found = (fault,)
+    if one.found or found:
+        return bool(found) and [sign(f) for f in one.found[:1]] == [sign(f) for f in found[:1]]
+    return all(alike(getattr(a, "array", a), b) for a, b in zip(args, one.arrays, strict=True))
+
+
+def sign(found: Any) -> tuple[Any, ...]:
+    """What a finding or a fault is about, whatever the lines of the program are."""
+    if isinstance(found, DeviceFault):
+        return (found.kind, found.block, found.thread, found.address)
+    second = found.second.thread if found.second else None
+    return (found.check, found.kind, found.where, found.first and found.first.thread, second)
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether two values are the same but for rounding."""
+    if isinstance(one, set | str | dict | bool) or one is None:
+        return bool(one == other)
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(alike(a, b) for a, b in zip(one, other, strict=True))
+    if isinstance(one, np.ndarray) and one.dtype.kind not in "biuf":
+        return True
+    size = float(np.nanmax(np.abs(np.asarray(other, float)), initial=0.0)) if np.size(other) else 0.0
+    return bool(np.allclose(one, other, 1e-4, 1e-6 * size if np.isfinite(size) else 0.0, equal_nan=True))
