@@ -69,10 +69,8 @@ class _Launch:
     options: dict[str, Any]
     parts: int
     python: dict[str, Any]
-    checks: Sequence[str]
     run: Run | None = None
-    found: Sequence[Any] = ()
-    seed: int | None = None
+    ended: bool = True
     line: int = 0
     symptom: tuple[str, ...] = ()
 
@@ -109,7 +107,7 @@ class Grading:
         self.notes: list[str] = []
         self.tried: list[str] = []  # the programs that were built, the values that were returned
         self.launches: list[_Launch] = []
-        self.calls: list[tuple[tuple[Any, ...], Any]] = []  # arguments and results of functions
+        self.calls: list[tuple[Callable[[Any], Any], Any, Any]] = []  # a call, its result, its absolute error
         self._python: dict[int, dict[str, Any]] = {}  # id of a kernel -> the Python parameters that it was built with
         self._told: dict[int, list[tuple[int, str]]] = {}  # which number of a prediction -> (its part, what it said)
         self._asked: list[Said] = []  # the predictions, whose cause is what all of them have in common
@@ -314,7 +312,7 @@ class Grading:
         limits: dict[str, Any] = {"checks": checks, "budget": budget, **options}
         self.tried.append(plain(kernel if isinstance(kernel, str) else str(getattr(kernel, "ptx", ""))))
         python = self._python.get(id(kernel), {})
-        launched = _Launch(kernel, grid, block, _arrays(args), before, options, len(self.parts), python, checks)
+        launched = _Launch(kernel, grid, block, _arrays(args), before, options, len(self.parts), python)
         self.launches.append(launched)
 
         def runs(given: tuple[Any, ...], **how: Any) -> Run | None:
@@ -340,7 +338,7 @@ class Grading:
         order = [] if seed is None else [f"That was in another order of warps and blocks: launch it with seed={seed}."]
 
         def wrong(name: str, line: int, *found: Any) -> None:
-            launched.line, launched.found, launched.seed = line, found, seed
+            launched.line, launched.ended = line, False
             cause = next(filter(None, map(signs, found)), "") if signs else ""
             said = [cause, *(met(one, launched.kernel) for one in found[:2])]
             self.part(name, False, said, *order, sort="finding", cause=cause)
@@ -538,7 +536,7 @@ class Grading:
             self.part(f"{called} returns", False, f"{called} stopped: {thrown(error)}", sort="broken")
             return None
         self.tried.append(repr(result)[:LONGEST])
-        self.calls.append((args, result))
+        self.calls.append((lambda other: other(*copy.deepcopy(args)), result, 0.0))
         if result is None or result is ...:
             self.part(f"{called} returns", False, f"{called} returned nothing.", sort="broken")
             return None
@@ -554,15 +552,15 @@ class Grading:
         if found is None:
             return False
         called = f"{self.exercise.answer}({', '.join(map(number, args))})"
-        self._asked.append(Said(found, truth, rtol, tuple(known)))
 
         def tell() -> list[str]:
             return ["{}: you say {}, the machine says {}.".format(called, *apart(found, truth)), *sentences(says)]
 
-        return self.told(f"predicts {called}", found, truth, tell, rtol=rtol)
+        return self.told(f"predicts {called}", found, truth, tell, rtol=rtol, known=known)
 
-    def told(self, name: str, found: Any, truth: Any, says: Says = "", *, rtol: float = 0.0) -> bool:
+    def told(self, name: str, found: Any, truth: Any, says: Says = "", *, rtol: float = 0.0, known: Known = ()) -> bool:
         """A part: a prediction is right. Where several numbers are to be told (a tuple), a part for each of them."""
+        self._asked.append(Said(found, truth, rtol, tuple(known)))
         several = isinstance(truth, tuple) and isinstance(found, list | tuple | np.ndarray) and len(found) == len(truth)
         pairs = list(zip(found, truth, strict=True)) if several else [(found, truth)]
         right = True

@@ -50,6 +50,11 @@ def _arrived(g: Grading, answer: Any) -> None:
             (sum(sizes[-n:]), "You count the youngest groups. Are they in flight, or have they arrived?"),
             (sum(sizes[n:]), "You leave out the oldest groups. Which ones may still be in flight?"),
             (sum(sizes[:n]), "You count n groups. How many may still be in flight?"),
+            (sum(sizes[:1]), "You count the oldest group alone."),
+            (
+                sum([s for s in sizes if s][: max(0, sum(map(bool, sizes)) - n)]),
+                "You leave out empty groups. Does wait_group count them?",
+            ),
             (total - n, "You count n copies. What does wait_group count?"),
         )
         g.predict(answer, (sizes, n), total - early, says, known=known)

@@ -36,6 +36,7 @@ def _share(g: Grading, answer: Any) -> None:
             away, two = np.exp(np.float64(m2 - m1)), np.exp2(np.float64(m2 - m1))
             known = (
                 (l1 / (l1 + l2), "You compare the sums as they stand, each under its own maximum."),
+                (truth / (1 - truth) if truth < 1 else 1.0, "You divide by the other part's weight. What is a share?"),
                 (1 - truth, "That is the share of the second part."),
                 (l1 / (l1 + l2 * two), "You take powers of 2. In which units are maxima?"),
                 (1 / (1 + away), "You compare the maxima alone. What do the sums say?"),

@@ -90,6 +90,11 @@ def _useful(g: Grading, answer: Any) -> None:
         rows, columns = -(-group // 16) * 16, -(-keys // 16) * 16
         known = (
             (group / rows, "You round up heads and not keys."),
+            (group * keys / 256, "You divide by one tile. How many does it take?"),
+            (
+                heads * keys / (-(-heads // 16) * 16 * columns),
+                "You round up all heads together. Which of them share a tile?",
+            ),
             (keys / columns, "You round up keys and not heads."),
             (group / 16 if group > 16 else -1, f"You count one tile of heads. How many does {group} need?"),
             (needed / done / heads_kv, "Does the number of KV heads change a share?"),

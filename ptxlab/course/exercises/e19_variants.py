@@ -50,6 +50,7 @@ def _attend(g: Grading, answer: Any, right: Variant, case: Case, wrong: dict[str
 
     want = exact(right)
     bound, lse_bound = got.error.tolerance, got.error.lse_tolerance
+    g.calls.append((lambda other: exact(variant(other, **right.arrays)).o, got.o, bound))
     if g.close(f"{name}: the output", got.o, want.o, rtol=0, atol=bound, known=lambda: known("o")):
         g.close(f"{name}: the LSE", got.lse, want.lse, rtol=0, atol=lse_bound, known=lambda: known("lse"))
     if g.failed:
