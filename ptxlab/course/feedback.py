@@ -158,7 +158,7 @@ def explained(exercise: Exercise, answer: Any, g: Grading) -> Feedback:
     if cause and not contradicted(cause, [part.fits for part in others.parts if not part.ok]):
         return found
     says = [one for one in found.says if not cause or one != cause]
-    near = near_miss(exercise, others)
+    near = near_miss(exercise, answer, others)
     if near:
         says.insert(1, near)
     parts = (replace(one, cause=bool(near), says=tuple(says)) if one is wrong else one for one in found.parts)

@@ -9,9 +9,11 @@ from __future__ import annotations
 import ast
 import contextlib
 import copy
+import inspect
 import itertools
 import re
 import sys
+import textwrap
 import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,11 +28,11 @@ from ptxlab.launch.run import launch
 if TYPE_CHECKING:
     from ptxlab.course.exercise_checks import Grading
 
-BUDGET = 40_000
+BUDGET = 30_000
 """Warp-instructions of all launches of changed solutions, about."""
 STEPS = 20_000
 """Lines of a changed solution that are executed: Python's loops in it may have no end."""
-MOST = 240
+MOST = 200
 """Changes that are tried."""
 EXCHANGED = {
     ast.Mult: (ast.Add, ast.Div, ast.FloorDiv), ast.Add: (ast.Sub, ast.Mult), ast.Sub: (ast.Add,),
@@ -135,7 +137,7 @@ class Changes:
         found = []
         for node in ast.walk(self.tree):
             for field, value in ast.iter_fields(node):
-                places = [(value, n, x) for n, x in enumerate(value)] if isinstance(value, list) else []
+                places: list[Any] = [(value, n, x) for n, x in enumerate(value)] if isinstance(value, list) else []
                 for owner, at, child in places or [(node, field, value)]:
                     if getattr(child, "lineno", 0) in self.lines:
                         found += [(says, Change(owner, at, new)) for says, new in self._of(child)]
@@ -172,9 +174,9 @@ class Changes:
         if op is ast.FloorDiv:
             up = ast.UnaryOp(ast.USub(), ast.BinOp(ast.UnaryOp(ast.USub(), a), ast.FloorDiv(), b))
             yield f"a quotient by {right or 'something'} is rounded up", up
-        for other in EXCHANGED.get(op, ()):
+        for sign in EXCHANGED.get(op, ()):
             between = f" between {left} and {right}" if left and right else f" before {right}" if right else ""
-            yield f"`{SIGNS[other]}` stands{between} where another operation belongs", ast.BinOp(a, other(), b)
+            yield f"`{SIGNS[sign]}` stands{between} where another operation belongs", ast.BinOp(a, sign(), b)
 
     def _quotient(self, a: Any, b: Any) -> Told:
         down = ast.BinOp(a, ast.FloorDiv(), b)
@@ -379,7 +381,7 @@ def _rounded_up(node: Any) -> tuple[Any, Any] | None:
     return None
 
 
-def near_miss(exercise: Exercise, g: Grading) -> str:
+def near_miss(exercise: Exercise, answer: Any, g: Grading) -> str:
     """What is to be said of a wrong answer that does what a changed solution does; "" where none does.
 
     g: the checks of the answer, all cases.
@@ -393,14 +395,23 @@ def near_miss(exercise: Exercise, g: Grading) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if g.launches:
-            fits = {}
-            for at, exact in _kernels(exercise, [code for code, _ in likely[:MOST]], g):
-                fits[changes[at]] = exact
-                if exact:
-                    break
-            says = next((says for says, exact in fits.items() if exact), next(iter(fits), ""))
-            return says and f"Your kernel behaves like a right one with one change: {says}."
+            fits = [*_kernels(exercise, [code for code, _ in likely[:MOST]], g)]
+            code = next((code for code, exact in fits if exact), fits[0][0] if fits else "")
+            head = "Your kernel behaves like a right one with one change"
+            return code and f"{head}{_where(exercise, code, answer)}: {changes[code]}."
         return _of_function(exercise, likely, g)
+
+
+def _where(exercise: Exercise, code: str, answer: Any) -> str:
+    """The line of an answer in which a change is, if it has the same line."""
+    right = ast.unparse(ast.parse(exercise.solution)).splitlines()
+    changed = [line.strip() for line in code.splitlines() if line not in right]
+    with contextlib.suppress(OSError, TypeError, SyntaxError):
+        source = inspect.getsource(getattr(answer, "function", answer))
+        own = ast.unparse(ast.parse(textwrap.dedent(source))).splitlines()
+        line = next((line for line in changed if line in [one.strip() for one in own]), "")
+        return f" in `{line}`" if line else ""
+    return ""
 
 
 def _of_function(exercise: Exercise, changes: list[tuple[str, str]], g: Grading) -> str:
@@ -418,7 +429,10 @@ def _of_function(exercise: Exercise, changes: list[tuple[str, str]], g: Grading)
         return []
 
     right, found = members(exercise.solution), _members([result for _, result, _ in g.calls])
-    same = lambda one, other: all(alike(a, b, call[2]) for a, b, call in zip(one, other, g.calls, strict=True))
+
+    def same(one: list[Any], other: list[Any]) -> bool:
+        return all(alike(a, b, call[2]) for a, b, call in zip(one, other, g.calls, strict=True))
+
     wrong = [n for n, one in enumerate(right) if len(found) == len(right) and not same(one, found[n])]
     fits: dict[int, str] = {}
     whole: dict[str, None] = {}
@@ -457,11 +471,12 @@ def _kernels(exercise: Exercise, programs: list[str], g: Grading) -> Iterator[tu
             ptx, _ = _ending(lambda made: _ptx(made, wrong[0]), kernel)
             if ptx == plain(str(getattr(wrong[0].kernel, "ptx", wrong[0].kernel))):
                 yield code, True
+                return
             if ptx not in seen:
                 seen.add(ptx)
                 made[code] = kernel
     ended = [*wrong[:1], *(one for one in g.launches if one.ended and one is not wrong[0])]
-    for code in [*made][: max(20, BUDGET // most)] if wrong[0].ended else ():
+    for code in [*made][: min(60, max(20, BUDGET // most))] if wrong[0].ended else ():
         with contextlib.suppress(Exception):
             if all(_launched(_ptx(made[code], one)[1], one, 2 * most + 500) for one in ended):
                 yield code, False
@@ -517,5 +532,7 @@ def alike(one: Any, other: Any, atol: Any = 0.0) -> bool:
         )
     if isinstance(one, np.ndarray) and one.dtype.kind not in "biuf":
         return True
-    size = float(np.nanmax(np.abs(np.asarray(other, float)), initial=0.0)) if np.size(other) else 0.0
-    return bool(np.allclose(one, other, 1e-4, atol + (1e-6 * size if np.isfinite(size) else 0.0), equal_nan=True))
+    with contextlib.suppress(TypeError, ValueError):
+        size = float(np.nanmax(np.abs(np.asarray(other, float)), initial=0.0)) if np.size(other) else 0.0
+        return bool(np.allclose(one, other, 1e-4, atol + (1e-6 * size if np.isfinite(size) else 0.0), equal_nan=True))
+    return False

@@ -11,7 +11,7 @@ import pytest
 
 from ptxlab.builder import Builder, Ptr, f32, kernel, u32
 from ptxlab.course import Exercise, Feedback, Grading, UnknownExercise, check, failing, find, names, progress, score
-from ptxlab.course.feedback import founded, graded_by, judge
+from ptxlab.course.feedback import explained, graded_by, judge
 from ptxlab.course.starter_credit import STARTS, Start
 from ptxlab.course.values import apart, same
 
@@ -187,7 +187,7 @@ def test_a_known_mistake_that_fits_one_case_by_chance_is_not_named(answer: Any, 
             g.close("y", np.array([answer(n)]), np.array([n + 2]), known=[(np.array([n * n]), "You square.")])
 
     exercise = Exercise("02-x", "t", "fix", 1, "p", "answer = 1", "answer = 2", "answer", ("a", "b"), ("g",), grade)
-    found = founded(exercise, answer, graded_by(exercise, answer))
+    found = explained(exercise, answer, graded_by(exercise, answer))
     assert not found.ok
     assert ("You square." in repr(found)) is named
 
