@@ -36,7 +36,7 @@ MOST = 200
 """Changes that are tried."""
 EXCHANGED = {
     ast.Mult: (ast.Add, ast.Div, ast.FloorDiv), ast.Add: (ast.Sub, ast.Mult), ast.Sub: (ast.Add,),
-    ast.FloorDiv: (ast.Mod,), ast.Mod: (ast.FloorDiv,), ast.Div: (ast.Mult,), ast.BitXor: (ast.Add, ast.BitOr),
+    ast.FloorDiv: (ast.Mod,), ast.Mod: (ast.FloorDiv,), ast.Div: (ast.Mult, ast.Sub), ast.BitXor: (ast.Add, ast.BitOr),
     ast.BitAnd: (ast.BitOr,), ast.BitOr: (ast.BitAnd,), ast.LShift: (ast.RShift,), ast.RShift: (ast.LShift,),
 }  # fmt: skip
 SIGNS = {ast.Mult: "*", ast.Add: "+", ast.Sub: "-", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.BitXor: "^",
@@ -83,7 +83,8 @@ class Changes:
     def __init__(self, exercise: Exercise) -> None:
         self.tree = ast.parse(ast.unparse(_inlined(ast.parse(exercise.solution))))
         self.known = set(re.findall(r"[A-Za-z_]\w*", exercise.starter + exercise.prompt)) | {"LOG2E", "LN2", "math"}
-        given = ast.unparse(ast.parse(exercise.starter)).splitlines()
+        self.starter = ast.parse(ast.unparse(ast.parse(exercise.starter)))
+        given = ast.unparse(self.starter).splitlines()
         lines = ast.unparse(self.tree).splitlines()
         self.given = exercise.starter.splitlines()
         self.own = {n for n, line in enumerate(lines, 1) if line not in given}
@@ -134,7 +135,7 @@ class Changes:
                     change.swap()
 
     def _changes(self) -> list[tuple[str, Change]]:
-        found = []
+        found = [*_given(self.tree, self.starter)] if self.lines is self.own else []
         for node in ast.walk(self.tree):
             for field, value in ast.iter_fields(node):
                 places: list[Any] = [(value, n, x) for n, x in enumerate(value)] if isinstance(value, list) else []
@@ -248,6 +249,8 @@ class Changes:
                     f"{self.shown(ast.Name(new)) or 'a number'} stands where {other} belongs",
                     ast.Name(new, ast.Load()),
                 )
+        if node.id not in self.pointers and getattr(node, "lineno", 0) in self.own:
+            yield "1 stands where a variable belongs", ast.Constant(1)
         if node.id in self.parameters:
             for by, size in ((ast.Add(), "large"), (ast.Sub(), "small")):
                 yield f"`{node.id}` is 1 too {size}", ast.BinOp(node, by, ast.Constant(1))
@@ -320,6 +323,15 @@ class Changes:
                 ast.BoolOp(node.op, [y for y in node.values if y is not x]),
             )
 
+    def _Subscript(self, node: ast.Subscript) -> Told:
+        names = [n.id for n in ast.walk(node.slice) if isinstance(n, ast.Name)]
+        for one, other in itertools.combinations(dict.fromkeys(names), 2):
+            index = copy.deepcopy(node.slice)
+            for name in ast.walk(index):
+                if isinstance(name, ast.Name):
+                    name.id = {one: other, other: one}.get(name.id, name.id)
+            yield f"`{one}` and `{other}` are exchanged in an index", ast.Subscript(node.value, index, node.ctx)
+
     def _Slice(self, node: ast.Slice) -> Told:
         yield "the other end of the list is taken", ast.Slice(node.upper, node.lower)
 
@@ -369,6 +381,19 @@ def _inlined(tree: ast.Module) -> ast.Module:
     last[0] = Put().visit(last[0])
     del body[1:-1]
     return tree
+
+
+def _given(right: Any, starter: Any) -> Iterator[tuple[str, Change]]:
+    """The changes that bring back one expression of the starter, where it has the same place."""
+    for field, value in ast.iter_fields(right):
+        other = getattr(starter, field, None)
+        several = isinstance(value, list) and isinstance(other, list) and len(value) == len(other)
+        places = [(value, n, x, y) for n, (x, y) in enumerate(zip(value, other, strict=True))] if several else []
+        for owner, at, one, was in places or [(right, field, value, other)]:
+            if type(one) is type(was) and isinstance(one, ast.AST):
+                yield from _given(one, was)
+            if isinstance(one, ast.expr) and isinstance(was, ast.expr) and ast.dump(one) != ast.dump(was):
+                yield f"`{ast.unparse(was)}` is still what was given", Change(owner, at, was)
 
 
 def _rounded_up(node: Any) -> tuple[Any, Any] | None:
