@@ -52,7 +52,12 @@ def mistaken(asked: Sequence[Said]) -> tuple[str, bool]:
     fits = [all(same(one.found, value, one.rtol) for one, (value, _) in zip(asked, column, strict=True))
             for column in zip(*(one.known for one in asked), strict=False)]  # fmt: skip
     says = {why for fit, (_, why) in zip(fits, wrong[0].known if wrong else (), strict=False) if fit}
-    if wrong and len(asked) > 2 and len({number(one.found, 17) for one in asked}) == 1:
+    if (
+        wrong
+        and len(asked) > 2
+        and not isinstance(wrong[0].found, list)
+        and len({number(one.found, 17) for one in asked}) == 1
+    ):
         return f"You say {number(wrong[0].found)} in every case.", True
     return (says.pop(), True) if len(says) == 1 else (_common([(one.found, one.truth) for one in wrong]), False)
 

@@ -32,7 +32,7 @@ BUDGET = 30_000
 """Warp-instructions of all launches of changed solutions, about."""
 STEPS = 20_000
 """Lines of a changed solution that are executed: Python's loops in it may have no end."""
-MOST = 200
+MOST = 150
 """Changes that are tried."""
 EXCHANGED = {
     ast.Mult: (ast.Add, ast.Div, ast.FloorDiv), ast.Add: (ast.Sub, ast.Mult), ast.Sub: (ast.Add,),
@@ -94,6 +94,7 @@ class Changes:
         self.locals = {getattr(n.targets[0], "id", ""): n.value for n in assigned}
         self.pointers = {a.arg for a in arguments if "Ptr" in ast.dump(a) or "TensorMap" in ast.dump(a)}
         self.parameters = [a.arg for a in arguments if not a.annotation]
+        self.sizes = [a.arg for f in ast.walk(self.tree) if isinstance(f, ast.FunctionDef) for a in f.args.kwonlyargs]
         statements = [s for f in ast.walk(self.tree) if isinstance(f, ast.FunctionDef) for s in f.body]
         used = [n.id for s in statements for n in ast.walk(s) if isinstance(n, ast.Name)]
         self.names = [n for n in dict.fromkeys(used) if n not in OTHERS]
@@ -175,6 +176,7 @@ class Changes:
         if op is ast.FloorDiv:
             up = ast.UnaryOp(ast.USub(), ast.BinOp(ast.UnaryOp(ast.USub(), a), ast.FloorDiv(), b))
             yield f"a quotient by {right or 'something'} is rounded up", up
+        yield from self._crossed(node) if op is ast.Add else ()
         for sign in EXCHANGED.get(op, ()):
             between = f" between {left} and {right}" if left and right else f" before {right}" if right else ""
             yield f"`{SIGNS[sign]}` stands{between} where another operation belongs", ast.BinOp(a, sign(), b)
@@ -250,7 +252,10 @@ class Changes:
                     ast.Name(new, ast.Load()),
                 )
         if node.id not in self.pointers and getattr(node, "lineno", 0) in self.own:
-            yield "1 stands where a variable belongs", ast.Constant(1)
+            yield from ((f"{n} stands where a variable belongs", ast.Constant(n)) for n in (0, 1))
+            for size in self.sizes:
+                more = ast.BinOp(node, ast.Mult(), ast.Name(size, ast.Load()))
+                yield f"{self.shown(node) or 'a number'} is multiplied by `{size}`, and should not be", more
         if node.id in self.parameters:
             for by, size in ((ast.Add(), "large"), (ast.Sub(), "small")):
                 yield f"`{node.id}` is 1 too {size}", ast.BinOp(node, by, ast.Constant(1))
@@ -324,13 +329,19 @@ class Changes:
             )
 
     def _Subscript(self, node: ast.Subscript) -> Told:
-        names = [n.id for n in ast.walk(node.slice) if isinstance(n, ast.Name)]
-        for one, other in itertools.combinations(dict.fromkeys(names), 2):
-            index = copy.deepcopy(node.slice)
-            for name in ast.walk(index):
+        for says, index in self._crossed(node.slice):
+            yield says, ast.Subscript(node.value, index, node.ctx)
+
+    def _crossed(self, node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+        """An expression of two or three names, two of which have changed places."""
+        names = dict.fromkeys(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+        for one, other in itertools.combinations([n for n in names if n not in self.pointers], 2):
+            crossed = copy.deepcopy(node)
+            for name in ast.walk(crossed):
                 if isinstance(name, ast.Name):
                     name.id = {one: other, other: one}.get(name.id, name.id)
-            yield f"`{one}` and `{other}` are exchanged in an index", ast.Subscript(node.value, index, node.ctx)
+            if len(names) < 5:
+                yield f"{self.shown(ast.Name(one)) or 'a number'} and `{other}` have changed places", crossed
 
     def _Slice(self, node: ast.Slice) -> Told:
         yield "the other end of the list is taken", ast.Slice(node.upper, node.lower)
@@ -346,7 +357,7 @@ class Changes:
             if isinstance(one, ast.Expr) and ".set" in ast.unparse(one):
                 what = "a variable keeps its old value"
             if not isinstance(one, ast.With | ast.For | ast.If | ast.While):
-                yield what if text else "a line is missing", before + (behind or [ast.Pass()])
+                yield what if text else "an instruction is missing", before + (behind or [ast.Pass()])
             elif len(body) > 1 or one.body:
                 head = one.test if isinstance(one, ast.If) else None
                 if isinstance(one, ast.With) and isinstance(one.items[0].context_expr, ast.Call):
@@ -393,7 +404,8 @@ def _given(right: Any, starter: Any) -> Iterator[tuple[str, Change]]:
             if type(one) is type(was) and isinstance(one, ast.AST):
                 yield from _given(one, was)
             if isinstance(one, ast.expr) and isinstance(was, ast.expr) and ast.dump(one) != ast.dump(was):
-                yield f"`{ast.unparse(was)}` is still what was given", Change(owner, at, was)
+                text = ast.unparse(was)
+                yield f"`{text if len(text) < 60 else '...'}` is still what was given", Change(owner, at, was)
 
 
 def _rounded_up(node: Any) -> tuple[Any, Any] | None:
@@ -488,20 +500,21 @@ def _kernels(exercise: Exercise, programs: list[str], g: Grading) -> Iterator[tu
     wrong, made = g.wrong(), {}
     if not wrong:
         return
+    written = lambda one: plain(str(getattr(one.kernel, "ptx", one.kernel)))
     ptx, built = _ptx(run(exercise, exercise.solution), wrong[0])
     seen, most = {ptx}, _executed(built, wrong[0])
     for code in programs:
         with contextlib.suppress(Exception):
             kernel = run(exercise, code)
             ptx, _ = _ending(lambda made: _ptx(made, wrong[0]), kernel)
-            if ptx == plain(str(getattr(wrong[0].kernel, "ptx", wrong[0].kernel))):
+            if ptx == written(wrong[0]) and all(_ptx(kernel, one)[0] == written(one) for one in g.launches):
                 yield code, True
                 return
             if ptx not in seen:
                 seen.add(ptx)
                 made[code] = kernel
     ended = [*wrong[:1], *(one for one in g.launches if one.ended and one is not wrong[0])]
-    for code in [*made][: min(60, max(20, BUDGET // most))] if wrong[0].ended else ():
+    for code in [*made][: max(20, min(40, BUDGET // most))] if wrong[0].ended else ():
         with contextlib.suppress(Exception):
             if all(_launched(_ptx(made[code], one)[1], one, 2 * most + 500) for one in ended):
                 yield code, False
