@@ -100,12 +100,9 @@ def _loads(g: Grading, answer: Any) -> None:
     for columns, passes in g.vary(((100, 3), (128, 1), (32, 3)), hidden, 6, edges=((1, 1), (33, 2))):
         says = f"A row of {columns} floats, read {passes} times, 32 lanes at a time."
         known = (
-            (passes * (columns // 32), "You leave out the load of which some lanes are past the end."),
             (-(-columns * passes // 32), "You round up once. How many loads does each pass take?"),
             (passes + columns // 32, "You add the passes. How often is the row read?"),
             (-(-columns // 32), "You count one pass."),
-            (passes * (columns // 32 + 1), "You add a round where the row ends with a whole one."),
-            (passes * columns, "You count loads of lanes. How many lanes does one load of a warp serve?"),
         )
         g.predict(answer, (columns, passes), _loads_of(columns, passes), says, known=known)
     g.note("The softmax in CUDA C++ reads a row three times; in Triton the row stays in registers and is read once.")
