@@ -28,12 +28,12 @@ from ptxlab.launch.run import launch
 if TYPE_CHECKING:
     from ptxlab.course.exercise_checks import Grading
 
-BUDGET = 30_000
-"""Warp-instructions of all launches of changed solutions, about."""
+BUDGET = 50_000
+"""Warp-instructions of one launch of a changed solution."""
 STEPS = 20_000
 """Lines of a changed solution that are executed: Python's loops in it may have no end."""
-MOST = 150
-"""Changes that are tried."""
+MOST, LAUNCHED = 150, 40
+"""Changes of a kernel that are built, and those that are launched."""
 EXCHANGED = {
     ast.Mult: (ast.Add, ast.Div, ast.FloorDiv), ast.Add: (ast.Sub, ast.Mult), ast.Sub: (ast.Add,),
     ast.FloorDiv: (ast.Mod,), ast.Mod: (ast.FloorDiv,), ast.Div: (ast.Mult, ast.Sub), ast.BitXor: (ast.Add, ast.BitOr),
@@ -397,9 +397,11 @@ def _inlined(tree: ast.Module) -> ast.Module:
 def _given(right: Any, starter: Any) -> Iterator[tuple[str, Change]]:
     """The changes that bring back one expression of the starter, where it has the same place."""
     for field, value in ast.iter_fields(right):
-        other = getattr(starter, field, None)
+        other: Any = getattr(starter, field, None)
         several = isinstance(value, list) and isinstance(other, list) and len(value) == len(other)
-        places = [(value, n, x, y) for n, (x, y) in enumerate(zip(value, other, strict=True))] if several else []
+        places: list[Any] = []
+        if several:
+            places = [(value, n, x, y) for n, (x, y) in enumerate(zip(value, other, strict=True))]
         for owner, at, one, was in places or [(right, field, value, other)]:
             if type(one) is type(was) and isinstance(one, ast.AST):
                 yield from _given(one, was)
@@ -500,9 +502,11 @@ def _kernels(exercise: Exercise, programs: list[str], g: Grading) -> Iterator[tu
     wrong, made = g.wrong(), {}
     if not wrong:
         return
-    written = lambda one: plain(str(getattr(one.kernel, "ptx", one.kernel)))
-    ptx, built = _ptx(run(exercise, exercise.solution), wrong[0])
-    seen, most = {ptx}, _executed(built, wrong[0])
+
+    def written(one: Any) -> str:
+        return plain(str(getattr(one.kernel, "ptx", one.kernel)))
+
+    seen = {_ptx(run(exercise, exercise.solution), wrong[0])[0]}
     for code in programs:
         with contextlib.suppress(Exception):
             kernel = run(exercise, code)
@@ -514,17 +518,10 @@ def _kernels(exercise: Exercise, programs: list[str], g: Grading) -> Iterator[tu
                 seen.add(ptx)
                 made[code] = kernel
     ended = [*wrong[:1], *(one for one in g.launches if one.ended and one is not wrong[0])]
-    for code in [*made][: max(20, min(40, BUDGET // most))] if wrong[0].ended else ():
+    for code in [*made][:LAUNCHED] if wrong[0].ended else ():
         with contextlib.suppress(Exception):
-            if all(_launched(_ptx(made[code], one)[1], one, 2 * most + 500) for one in ended):
+            if all(_launched(_ptx(made[code], one)[1], one) for one in ended):
                 yield code, False
-
-
-def _executed(built: Any, one: Any) -> int:
-    """Warp-instructions of a launch of the solution."""
-    args = tuple(copy.deepcopy(a) for a in one.before)
-    run = launch(built, one.grid, one.block, *args, device="step", checks=(), counters=True, **one.options)
-    return 1 if run.counters is None else run.counters.warp_instructions
 
 
 def _ptx(kernel: Any, one: Any) -> tuple[str, Any]:
@@ -551,10 +548,10 @@ def _ending(again: Callable[[Any], Any], function: Any) -> Any:
         sys.settrace(before)
 
 
-def _launched(built: Any, one: Any, budget: int) -> bool:
+def _launched(built: Any, one: Any) -> bool:
     """Whether a kernel leaves what an answer has left in a launch."""
     args = tuple(copy.deepcopy(a) for a in one.before)
-    launch(built, one.grid, one.block, *args, device="step", checks=(), budget=budget, **one.options)
+    launch(built, one.grid, one.block, *args, device="step", checks=(), budget=BUDGET, **one.options)
     return all(alike(getattr(a, "array", a), b) for a, b in zip(args, one.arrays, strict=True))
 
 
