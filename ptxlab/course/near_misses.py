@@ -456,6 +456,9 @@ def _where(exercise: Exercise, code: str, answer: Any) -> str:
 def _of_function(exercise: Exercise, changes: list[tuple[str, str]], g: Grading) -> str:
     """What is to be said of a function that returns what one with a change returns, in each call; of one that returns
     several values, of each that is wrong."""
+    results = [result for _, result, _ in g.calls]
+    if all(repr(one) == repr(results[0]) for one in results):
+        return ""
     given: dict[str, Any] = {}
     exec(setup(exercise), given)
 
@@ -467,7 +470,7 @@ def _of_function(exercise: Exercise, changes: list[tuple[str, str]], g: Grading)
             return _members([_ending(again, space[exercise.answer]) for again, _, _ in g.calls])
         return []
 
-    right, found = members(exercise.solution), _members([result for _, result, _ in g.calls])
+    right, found = members(exercise.solution), _members(results)
 
     def same(one: list[Any], other: list[Any]) -> bool:
         return all(alike(a, b, call[2]) for a, b, call in zip(one, other, g.calls, strict=True))
@@ -506,7 +509,8 @@ def _kernels(exercise: Exercise, programs: list[str], g: Grading) -> Iterator[tu
     def written(one: Any) -> str:
         return plain(str(getattr(one.kernel, "ptx", one.kernel)))
 
-    seen = {_ptx(run(exercise, exercise.solution), wrong[0])[0]}
+    ptx, built = _ptx(run(exercise, exercise.solution), wrong[0])
+    seen, differs = {ptx}, wrong[0].ended and not _launched(built, wrong[0])
     for code in programs:
         with contextlib.suppress(Exception):
             kernel = run(exercise, code)
@@ -518,7 +522,7 @@ def _kernels(exercise: Exercise, programs: list[str], g: Grading) -> Iterator[tu
                 seen.add(ptx)
                 made[code] = kernel
     ended = [*wrong[:1], *(one for one in g.launches if one.ended and one is not wrong[0])]
-    for code in [*made][:LAUNCHED] if wrong[0].ended else ():
+    for code in [*made][:LAUNCHED] if differs else ():
         with contextlib.suppress(Exception):
             if all(_launched(_ptx(made[code], one)[1], one) for one in ended):
                 yield code, False
