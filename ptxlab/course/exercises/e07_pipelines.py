@@ -241,6 +241,10 @@ def _tail(g: Grading, answer: Any) -> None:
         says = f"{n} numbers: the last chunk of 16 bytes holds {(n - 1) % 4 + 1} of them, the rest should be zeros."
         few = np.where(np.arange(whole.size) % 4, 0, whole).astype(np.float32)
         known = (
+            (
+                _expected(whole * (np.arange(whole.size) // 4 < n // 4), tiles, threads),
+                "The chunk that is not full did not come. How many bytes has it?",
+            ),
             (_expected(few, tiles, threads), "Of each chunk only the first number came. In which units is `size`?"),
         )
         g.equal(f"{n} numbers, {warps} warps", y, _expected(whole, tiles, threads), says=says, known=known)
