@@ -45,7 +45,7 @@ def met(found: Any, kernel: Any) -> str:
     says = str(found)
     if getattr(found, "kind", "") == "memcheck" and re.search(r"\b429496\d{4}\b|\b1717986\d{4}\b", says):
         return (
-            f"An index was below 0, which a u32 holds as about 4 billion: what was subtracted, or read as -1?\n{says}"
+            f"An index was below 0, as a u32 about 4 billion: what was subtracted, or read as -1?\n{says}"
         )
     if getattr(found, "kind", "") != "mask names exited lane":
         return says
