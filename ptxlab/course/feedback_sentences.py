@@ -44,9 +44,7 @@ def met(found: Any, kernel: Any) -> str:
     has passed by a shuffle that stands in a branch."""
     says = str(found)
     if getattr(found, "kind", "") == "memcheck" and re.search(r"\b429496\d{4}\b|\b1717986\d{4}\b", says):
-        return (
-            f"An index was below 0, as a u32 about 4 billion: what was subtracted, or read as -1?\n{says}"
-        )
+        return f"An index was below 0, as a u32 about 4 billion: what was subtracted, or read as -1?\n{says}"
     if getattr(found, "kind", "") != "mask names exited lane":
         return says
     instructions = [i for f in parsed(kernel).module.kernels if f.body is not None for i in f.instructions()]

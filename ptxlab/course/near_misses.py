@@ -48,7 +48,7 @@ WORDS = (
     *((f".{a}.", f".{b}.") for a, b in itertools.permutations(("ge", "gt", "lt", "le", "eq", "ne"), 2)),
     *itertools.permutations(("add", "sub", "mul", "max", "min", "neg", "mov"), 2),
     ("@%", "@!%"), ("%i", "%thread"), ("%n", "%i"), ("%i, %n", "%n, %i"), ("%i", "%block"),
-    ("%low", "%limit"), ("%limit", "%low"), ("f64", "f32"),
+    ("%low", "%limit"), ("%limit", "%low"), ("%limit", "%v"), ("f64", "f32"),
     ("_xor_", "_up_"), ("_xor_", "_down_"), ("%sum, %max", "%max, %log"), ("%log", "%max"), ("%max", "%log"),
 )  # fmt: skip
 """Words of PTX and of CUDA C++, and what may stand for them."""
@@ -440,14 +440,14 @@ def near_miss(exercise: Exercise, answer: Any, g: Grading) -> str:
 
 
 def _where(exercise: Exercise, code: str, answer: Any) -> str:
-    """The line of an answer in which a change is, if it has the same line."""
-    right = ast.unparse(ast.parse(exercise.solution)).splitlines()
-    changed = [line.strip() for line in code.splitlines() if line not in right]
+    """The line of an answer in which a change is, or behind which something is left out, if it has the same line."""
+    right, made = (text.splitlines() for text in (ast.unparse(ast.parse(exercise.solution)), code))
+    at = next((n for n, (one, other) in enumerate(zip(right, made, strict=False)) if one != other), 0)
+    word, line = (" behind", made[at - 1].strip()) if made[at] in right else (" in", made[at].strip())
     with contextlib.suppress(OSError, TypeError, SyntaxError):
         source = inspect.getsource(getattr(answer, "function", answer))
-        own = ast.unparse(ast.parse(textwrap.dedent(source))).splitlines()
-        line = next((line for line in changed if line in [one.strip() for one in own]), "")
-        return f" in `{line}`" if line else ""
+        own = [one.strip() for one in ast.unparse(ast.parse(textwrap.dedent(source))).splitlines()]
+        return f"{word} `{line}`" if line in own and line[-1:] != ":" else ""
     return ""
 
 

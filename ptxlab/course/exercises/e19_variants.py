@@ -50,7 +50,6 @@ def _attend(g: Grading, answer: Any, right: Variant, case: Case, wrong: dict[str
 
     want = exact(right)
     bound, lse_bound = got.error.tolerance, got.error.lse_tolerance
-    g.calls.append((lambda other: exact(variant(other, **right.arrays)).o, got.o, bound))
     if g.close(f"{name}: the output", got.o, want.o, rtol=0, atol=bound, known=lambda: known("o")):
         g.close(f"{name}: the LSE", got.lse, want.lse, rtol=0, atol=lse_bound, known=lambda: known("lse"))
     if g.failed:
@@ -315,6 +314,7 @@ def _sinks(g: Grading, answer: Any) -> None:
         known = [
             (_with_sink(scores, values, sink, parts)[0], "Every part counts the sink, and the merge adds them up."),
             (_with_sink(scores, values, sink, 0)[0], "The sink is in no part's sum."),
+            (_with_sink(scores, values, 0.0)[0], "The sink counts as exp(0) there. What is its score?"),
             (_with_sink(scores, values, sink, 1, 1.0)[0], "The sink has a value there. It only takes weight from the "
              "others."),
         ]  # fmt: skip
@@ -397,6 +397,8 @@ def _documents(g: Grading, answer: Any) -> None:
                 lambda b, h, q, kv, ids, shared: ((ids[q] <= ids[kv]) | (kv < shared)) & (kv <= q),
             "Only the shared keys of a row's own document are seen.":
                 lambda b, h, q, kv, ids, shared: (ids[q] == ids[kv]) & (kv < shared) & (kv <= q),
+            "The first `shared` rows see all keys before them. Which keys are shared: `q_idx` or `kv_idx`?":
+                lambda b, h, q, kv, ids, shared: ((ids[q] == ids[kv]) | (q < shared)) & (kv <= q),
             "The first rows see shared keys that come after their own.":
                 lambda b, h, q, kv, ids, shared: ((ids[q] == ids[kv]) & (kv <= q)) | (kv < shared),
             f"{shared + 1} keys are shared there, and {shared} should be.":
