@@ -338,6 +338,10 @@ def _weighed(lse: Any, o: Any) -> Known:
     units = "they are in different units."
     return (
         ((two * o).sum(axis=0) / two.sum(axis=0), "The parts are weighed with powers of 2. In which units is `lse`?"),
+        (
+            (e * o.reshape(-1, o.shape[2])[: len(o), None]).sum(axis=0) / e.sum(axis=0),
+            "The rows of `o` are taken one after the other. How many has a part?",
+        ),
         (o.mean(axis=0, dtype=float), "Each part counts the same. A part with 3 keys and one with 300?"),
         (o.sum(axis=0, dtype=float), "What came out is the sum of the parts, whatever they weigh. What is a mean?"),
         ((e * o).sum(axis=0), "What came out is the weighted sum. By what is it to be divided?"),
