@@ -192,6 +192,15 @@ def test_a_known_mistake_that_fits_one_case_by_chance_is_not_named(answer: Any, 
     assert ("You square." in repr(found)) is named
 
 
+@pytest.mark.parametrize(("name", "old", "new", "says"), [
+    ("02-sectors", "-(-m // 8)", "(m // 8)", "`m` divided by `8` is rounded down"),
+    ("04-keys", "first * D + step", "first + step", "`D` is missing as a factor"),
+    ("00-guard", "setp.ge", "setp.gt", "`gt` stands where something else belongs"),
+])  # fmt: skip
+def test_a_near_miss_is_named(name: str, old: str, new: str, says: str) -> None:
+    assert says in repr(check(name, answers.run(find(name), find(name).solution.replace(old, new))))
+
+
 def arrays(n: int) -> tuple[Any, Any]:
     """x and y."""
     return np.arange(n, dtype=np.float32), np.full(n, np.nan, np.float32)
