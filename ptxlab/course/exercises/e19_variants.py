@@ -397,8 +397,6 @@ def _documents(g: Grading, answer: Any) -> None:
                 lambda b, h, q, kv, ids, shared: ((ids[q] <= ids[kv]) | (kv < shared)) & (kv <= q),
             "Only the shared keys of a row's own document are seen.":
                 lambda b, h, q, kv, ids, shared: (ids[q] == ids[kv]) & (kv < shared) & (kv <= q),
-            "The first `shared` rows see all keys before them. Which keys are shared: `q_idx` or `kv_idx`?":
-                lambda b, h, q, kv, ids, shared: ((ids[q] == ids[kv]) | (q < shared)) & (kv <= q),
             "The first rows see shared keys that come after their own.":
                 lambda b, h, q, kv, ids, shared: ((ids[q] == ids[kv]) & (kv <= q)) | (kv < shared),
             f"{shared + 1} keys are shared there, and {shared} should be.":
