@@ -52,7 +52,12 @@ def mistaken(asked: Sequence[Said]) -> tuple[str, bool]:
     fits = [all(same(one.found, value, one.rtol) for one, (value, _) in zip(asked, column, strict=True))
             for column in zip(*(one.known for one in asked), strict=False)]  # fmt: skip
     says = {why for fit, (_, why) in zip(fits, wrong[0].known if wrong else (), strict=False) if fit}
-    if wrong and len(asked) > 2 and len({number(one.found, 17) for one in asked}) == 1:
+    if (
+        wrong
+        and len(asked) > 2
+        and not isinstance(wrong[0].found, list)
+        and len({number(one.found, 17) for one in asked}) == 1
+    ):
         return f"You say {number(wrong[0].found)} in every case.", True
     return (says.pop(), True) if len(says) == 1 else (_common([(one.found, one.truth) for one in wrong]), False)
 
@@ -163,6 +168,8 @@ def log_sums(m: Array, l: Array) -> Iterator[tuple[Array, str]]:
 def reached(lane: int, distances: Sequence[int]) -> Known:
     """What the usual mistakes say of the lanes that a lane hears in butterflies at these distances."""
     steps: tuple[tuple[Callable[[int, int], int], str], ...] = (
+        (lambda a, d: a + d, "You add the distance. The partner of lane 5 at distance 1 is lane 4: 5 ^ 1."),
+        (lambda a, d: a - d, "You subtract the distance. The partner of lane 4 at distance 1 is lane 5: 4 ^ 1."),
         (lambda a, d: (a + d) % 32, "You add the distance. The partner of lane 5 at distance 1 is lane 4: 5 ^ 1."),
         (lambda a, d: (a - d) % 32, "You subtract the distance. The partner of lane 4 at distance 1 is lane 5: 4 ^ 1."),
         (lambda a, d: a | d, "You set the bit. The partner of lane 5 at distance 1 is lane 4: `^` changes the bit."),
@@ -174,6 +181,10 @@ def reached(lane: int, distances: Sequence[int]) -> Known:
     along = "You follow one number from lane to lane. In each step all lanes hear: what had the partner heard before?"
     yield set(path), along
     yield {path[-1]}, along
+    yield {lane, lane ^ sum(distances)}, "You add up the distances. What had its partners heard before?"
+    size = 2 ** len(distances)
+    block = set(range(lane // size * size, (lane // size + 1) * size))
+    yield block, f"You name {size} lanes side by side. Which bits change at these distances?"
     yield {lane, lane ^ distances[-1]}, "You name the last partner alone. What had the lane heard before?"
     yield {lane, *(lane ^ d for d in distances)}, "You name its own partners. What had those heard before?"
     for step, says in steps:

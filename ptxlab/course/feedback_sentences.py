@@ -44,12 +44,12 @@ def met(found: Any, kernel: Any) -> str:
     has passed by a shuffle that stands in a branch."""
     says = str(found)
     if getattr(found, "kind", "") == "memcheck" and re.search(r"\b429496\d{4}\b|\b1717986\d{4}\b", says):
-        return f"A u32 has no numbers below zero: 0 - 1 is 4294967295, and it was an index.\n{says}"
-    if getattr(found, "kind", "") != "mask names exited lane":
-        return says
+        return f"An index was below 0, as a u32 about 4 billion: what was subtracted, or read as -1?\n{says}"
     instructions = [i for f in parsed(kernel).module.kernels if f.body is not None for i in f.instructions()]
     if any(i.name in ("ret", "exit") for i in instructions[:-1]):
         return says
+    if getattr(found, "kind", "") != "mask names exited lane":
+        return says.replace("after some of them have exited", "and some of them have not entered the branch it is in")
     lane, _, rest = "A lane" if found.value is None else f"Lane {found.value}", *says.partition("\n")[1:]
     why = "did not enter the branch of this shuffle, and the mask names it. Which lanes must reach a shuffle?"
     return f"{lane} {why}\n{rest}"

@@ -16,7 +16,6 @@ WRONG = {
          (but("00-square", ("%i, 4, %x", "%i, 2, %x")), "misaligned")),
     "00-guard":
         ((but("00-guard", ("    @%outside ret;\n", "")), "memcheck: store of 4 bytes"),
-         (but("00-guard", ("setp.ge", "setp.gt")), "memcheck: store of 4 bytes"),
          (but("00-guard", ("@%outside", "@!%outside")), "thread (18, 0, 0)"),
          (but("00-guard", ("%outside, %i, %n", "%outside, %i, 0")), "A thread with i < n must store its number."),
          (but("00-guard", ("setp.ge.u32     %outside, %i", "setp.ge.u32     %outside, %thread")), "memcheck")),

@@ -15,7 +15,7 @@ WRONG = {
         ("def holder(row, column):\n    return 4 * (row % 8) + column % 8 // 2\n", "holder(0, 0): you say 0"),
     ),
     "05-address": (
-        (ADDRESS.starter, "b[:2] must be keys 0 to 7"),
+        (ADDRESS.starter, "in the order of an A fragment"),
         # chunks and keys exchanged
         (ADDRESS.solution.replace("lane % 8 + lane // 16 * 8, lane // 8 % 2", "lane // 8 % 2 * 8 + lane % 8, 0 * lane"),
          "s[0, 0] should be"),

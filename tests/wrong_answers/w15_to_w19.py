@@ -91,7 +91,7 @@ WRONG = {
     "17-traffic":
         ((TRAFFIC.starter, "sectors(64, 32, 16): you say 512, the machine says 2048."),
          (TRAFFIC.solution.replace("-(-rows // tile_q)", "rows // tile_q"), "sectors(40, 16, 16): you say 320"),
-         (TRAFFIC.solution.replace("* 2 * rows", "* rows"), "The machine says 2 times as much as you")),
+         (TRAFFIC.solution.replace("* 2 * rows", "* rows"), "You count one of K and V")),
     "17-shortest":
         ((SHORTEST.starter, "shortest(60, 108): you say 128, the machine says 192."),
          (SHORTEST.solution.replace("return parts * 64", "return (parts - 1) * 64"), "shortest(8, 108)"),

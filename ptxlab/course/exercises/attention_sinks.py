@@ -69,6 +69,7 @@ def _sinks(g: Grading, answer: Any) -> None:
             known = [(double, f"{shown} Key {both[0]} counts twice: it is a sink, and it is in the window.")]
         for s, w, told in (
             (0, window, "The first keys are not seen."), (0, window + sinks, "Only the last keys are seen."),
+            (sinks, window - sinks, f"The window lacks {sinks} keys. Where does the gap begin, and where does it end?"),
             (sinks, 0, "The last keys are not seen."), (sinks, n, "All keys are seen."),
             (sinks, window - 1, "The window has a key too few."), (sinks - 1, window, "A sink is missing."),
             (sinks, window + 1, "The window has a key too many."), (sinks + 1, window, "There is a sink too many."),

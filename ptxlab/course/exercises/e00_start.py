@@ -24,6 +24,9 @@ def _square(g: Grading, answer: Any) -> None:
             (was * was, "Each number was squared; 1 is still to be added."),
             (was + 1, "1 was added, and nothing was squared."),
             (was * was + was, "x was added to the square. What is to be added?"),
+            (was**4, "The square was squared once more. What is to be added to it?"),
+            ((was * was) ** 2 + 1, "Each number was squared twice before 1 was added."),
+            (2 * was * was, "The square was doubled. What is to be added to it?"),
             (was, "No number has changed: each was stored as it was loaded."),
             ((was + 1) ** 2, "What came out is (x + 1) squared. Which of your two lines comes first?"),
         )
@@ -155,6 +158,7 @@ def _relu(g: Grading, answer: Any) -> None:
             (np.maximum(np.float32(a) * before + x, 0), "x and y have changed places: a belongs to x."),
             (np.maximum(np.float32(a) * x, 0), "y was not added."),
             (np.abs(linear), "What came out is the absolute value. What becomes of negative numbers?"),
+            (np.maximum(np.float32(a) * x, 0) + before, "What was clipped at zero is the product, not the sum."),
             (np.float32(a) * np.maximum(x, 0) + before, "What was clipped at zero is x, not the sum."),
             (np.float32(a) * x + np.maximum(before, 0), "What was clipped at zero is y, not the sum."),
         )

@@ -36,6 +36,24 @@ def _scores(rng: np.random.Generator) -> tuple[float, ...]:
     return tuple(float(s) for s in rng.integers(-6, 7, int(rng.integers(6, 13))) / 2)
 
 
+def _named(scores: Any) -> list[tuple[Any, str]]:
+    """The keys that usual mistakes name."""
+    keys, best = np.arange(len(scores)), np.maximum.accumulate(scores)
+    means = np.cumsum(scores) / (keys + 1)
+    size = np.maximum.accumulate(np.abs(scores))
+    return [(np.flatnonzero(which), f"You name {says}") for which, says in (
+        (np.append(True, np.diff(scores) > 0), "those that are larger than the one before. What is m?"),
+        (np.append(True, np.diff(scores) < 0), "those that are smaller than the one before. When does m change?"),
+        (scores < best, "those that are below the maximum. Does m change there?"),
+        (scores == best, "those that equal the maximum as well. What is exp(0)?"),
+        (scores > scores[0], "those that are larger than the first one. Does m stay what it was?"),
+        (keys == np.argmax(scores), "the key of the maximum alone. Which maxima did the thread hold before it?"),
+        (np.append(True, scores[1:] > means[:-1]), "those that are above the mean of those before. What is m?"),
+        (np.append(True, np.abs(scores[1:]) > size[:-1]), "those whose absolute value is a new maximum. What is m?"),
+        (keys >= 0, "every key. When is exp(m - new_m) exactly 1?"),
+    )]  # fmt: skip
+
+
 def _predict(g: Grading, answer: Any) -> None:
     for scores in g.vary((SCORES,), hidden=_scores, count=3, edges=EDGES):
         found = g.call(answer, list(scores))
@@ -71,16 +89,15 @@ def _predict(g: Grading, answer: Any) -> None:
                 told = f"{saw}, a new maximum, so it computed rescale = {rescale[key]:.4g}. You did not name this key."
             else:
                 told = f"{saw}, which is no larger, so rescale was exactly 1. You named this key."
-            if [key for key in named if key] == [key for key in range(1, len(scores)) if scores[key] > scores[key - 1]]:
-                told += " You named those that are larger than the one before. Than what must a score be larger?"
             right = len(set(shrinks) & set(named))
             given = ", ".join(f"{s:g}" for s in scores)
             return [told, line, f"{right} of the kernel's {len(shrinks)} rescales are in your list. Scores: {given}."]
 
         # Key 0 is the same question in every case: it is a part of its own, which the cases do not count again.
-        later = [key for key in named if key]
+        later, known = [key for key in named if key], _named(np.array(scores))
         if len(scores) > 1:
-            g.told(f"the rescales behind key 0 of {len(scores)} scores", later, shrinks[1:], says)
+            name = f"predicts the rescales behind key 0 of {len(scores)} scores"
+            g.told(name, later, shrinks[1:], says, known=[(keys[keys > 0].tolist(), why) for keys, why in known])
         if later == shrinks[1:] and named != shrinks:
             g.part("the rescale at key 0", False, says)
         values = ", ".join(f"{rescale[key]:.4g} at key {key}" for key in shrinks)

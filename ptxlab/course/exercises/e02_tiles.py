@@ -30,11 +30,7 @@ def _sectors(g: Grading, answer: Any) -> None:
         loads = [line for line in run.counters.by_line.values() if line.opcode == "ld.global.f32"]  # of x, then of keys
         says = f"The launch has {blocks} block{'s' * (blocks > 1)}, and the {m} keys take {4 * m} bytes."
         known = (
-            (blocks * (m // 8), "You leave out the last sector, which is not full, and it is loaded."),
-            (n // T * -(-m // 8), "You leave out the last block, which is not full, and it loads."),
             (-(-m // 8), "You count one block."),
-            (blocks * m, "You count keys. How many does a sector have?"),
-            (blocks * -(-n // 8), "You count points. The loads of keys are asked for."),
             (blocks * -(-m // T) * T // 8, "You round the keys up to whole tiles. What is loaded past the last key?"),
         )
         if g.predict(answer, (n, m, T), loads[1].sectors, says, known=known):

@@ -68,8 +68,6 @@ def _loads(g: Grading, answer: Any) -> None:
         known = (
             ((high + wide) * D, "Each load brings `vector` numbers. How many turns has the loop over d?"),
             (high + wide, "You count one turn of the loop over d. How many has it?"),
-            (high * D // vector, "You count the loads of rows of Q alone."),
-            (wide * D // vector, "You count the loads of keys alone."),
             (found, "That is the count of all eight warps. How many does one execute?"),
             (high * wide * D // vector, "That counts a load for each product. How often is a row loaded for all keys?"),
         )

@@ -31,8 +31,11 @@ def _products(g: Grading, answer: Any) -> None:
             f"and {tiles} tile{'s' * (tiles > 1)} of 64 keys."
         )
         known = (
+            (
+                2 * -(-rows // 16) * -(-keys // 16) * (D // 16),
+                "You round up to 16. Whom does a block of 64 rows, and a tile of 64 keys, compute besides?",
+            ),
             (found // 2, "You count one of attention's two products."),
-            (found // 4, "You count one warp of each block."),
             (4 * (rows // 64) * (keys // 64) * D // 2, "You leave out what is not whole, and it is computed."),
         )
         if g.predict(answer, (rows, keys, D), found, says, known=known):

@@ -105,10 +105,11 @@ def _address(g: Grading, answer: Any) -> None:
         if run is None:
             continue
         right = q.astype(np.float32) @ key.astype(np.float32).T
-        if g.equal(
-            f"right for D = {D}", s, right, run=run,
-            says="Matrix j goes into register j of every lane, and b[:2] must be keys 0 to 7."
-        ):  # fmt: skip
+        low, high = (x.astype(np.float32).reshape(2, -1, D // 16, 2, 8) for x in (q, key))
+        fours = np.einsum("aicuk,ujcsk->aisj", low, high).reshape(16, 16)  # keys 8 to 15 for the upper eight numbers
+        told = "The four matrices come in the order of an A fragment. Which keys does the second one hold there?"
+        says = "Matrix j goes into register j of every lane, and b[:2] must be keys 0 to 7."
+        if g.equal(f"right for D = {D}", s, right, run=run, says=says, known=((fours, told),)):
             found = executed(run, "ldmatrix")
             g.part(
                 f"ldmatrix does it, D = {D}", found == D // 16, f"{found} ldmatrix were executed; {D // 16} are needed."

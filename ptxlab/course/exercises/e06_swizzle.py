@@ -61,6 +61,23 @@ def _wavefronts(g: Grading, answer: Any) -> None:
                 max(starts.count(bank) for bank in starts),
                 "You count rows' first banks alone. Which lanes lie beside them?",
             ),
+            (len({*starts}), "You count the banks in which rows begin. How many lanes ask for one bank?"),
+            (
+                32 // wide if row % 32 == 0 else 1,
+                "You say 1 unless rows are a multiple of 32 apart. Which other rows meet in a bank?",
+            ),
+            (
+                len({(lane // wide * row + lane % wide) % 32 for lane in range(32)}),
+                "You count the banks that are used.",
+            ),
+            (
+                32 // len({(lane // wide * row + lane % wide) % 32 for lane in range(32)}),
+                "You share 32 lanes evenly among the banks that are used. Which one is asked most?",
+            ),
+            (
+                max(1, math.gcd(row, 32) * wide // 32),
+                "You go on from the rule for one column. Which lanes meet in a bank here?",
+            ),
             (32 // wide, "That is the number of rows. Which of them begin in the same bank?"),
         )
         if g.predict(answer, (row, wide), truth, says, known=known):

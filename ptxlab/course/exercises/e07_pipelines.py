@@ -50,6 +50,11 @@ def _arrived(g: Grading, answer: Any) -> None:
             (sum(sizes[-n:]), "You count the youngest groups. Are they in flight, or have they arrived?"),
             (sum(sizes[n:]), "You leave out the oldest groups. Which ones may still be in flight?"),
             (sum(sizes[:n]), "You count n groups. How many may still be in flight?"),
+            (sum(sizes[:1]), "You count the oldest group alone."),
+            (
+                sum([s for s in sizes if s][: max(0, sum(map(bool, sizes)) - n)]),
+                "You leave out empty groups. Does wait_group count them?",
+            ),
             (total - n, "You count n copies. What does wait_group count?"),
         )
         g.predict(answer, (sizes, n), total - early, says, known=known)
@@ -236,6 +241,10 @@ def _tail(g: Grading, answer: Any) -> None:
         says = f"{n} numbers: the last chunk of 16 bytes holds {(n - 1) % 4 + 1} of them, the rest should be zeros."
         few = np.where(np.arange(whole.size) % 4, 0, whole).astype(np.float32)
         known = (
+            (
+                _expected(whole * (np.arange(whole.size) // 4 < n // 4), tiles, threads),
+                "The chunk that is not full did not come. How many bytes has it?",
+            ),
             (_expected(few, tiles, threads), "Of each chunk only the first number came. In which units is `size`?"),
         )
         g.equal(f"{n} numbers, {warps} warps", y, _expected(whole, tiles, threads), says=says, known=known)

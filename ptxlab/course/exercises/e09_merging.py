@@ -36,6 +36,7 @@ def _share(g: Grading, answer: Any) -> None:
             away, two = np.exp(np.float64(m2 - m1)), np.exp2(np.float64(m2 - m1))
             known = (
                 (l1 / (l1 + l2), "You compare the sums as they stand, each under its own maximum."),
+                (truth / (1 - truth) if truth < 1 else 1.0, "You divide by the other part's weight. What is a share?"),
                 (1 - truth, "That is the share of the second part."),
                 (l1 / (l1 + l2 * two), "You take powers of 2. In which units are maxima?"),
                 (1 / (1 + away), "You compare the maxima alone. What do the sums say?"),
@@ -337,6 +338,10 @@ def _weighed(lse: Any, o: Any) -> Known:
     units = "they are in different units."
     return (
         ((two * o).sum(axis=0) / two.sum(axis=0), "The parts are weighed with powers of 2. In which units is `lse`?"),
+        (
+            (e * o.reshape(-1, o.shape[2])[: len(o), None]).sum(axis=0) / e.sum(axis=0),
+            "The rows of `o` are taken one after the other. How many has a part?",
+        ),
         (o.mean(axis=0, dtype=float), "Each part counts the same. A part with 3 keys and one with 300?"),
         (o.sum(axis=0, dtype=float), "What came out is the sum of the parts, whatever they weigh. What is a mean?"),
         ((e * o).sum(axis=0), "What came out is the weighted sum. By what is it to be divided?"),

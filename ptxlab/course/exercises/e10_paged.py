@@ -57,10 +57,13 @@ def _offset(g: Grading, answer: Any) -> None:
         slot = pages[j // size] * size + j % size
         known = (
             ((j * heads + head) * dim, f"You say where key {j} would lie in one piece. Which page is it in?"),
+            (slot * dim, "You leave out the heads. How many rows has a slot, and which is the head's?"),
             (slot * heads + head, "You count rows. How many elements has each?"),
-            ((slot + head) * dim, "You count one row for a slot. How many heads has it?"),
+            (
+                (pages[j // size] * dim + (j % size * heads + head) * dim),
+                "You count one row for a page. How many has it?",
+            ),
             ((pages[j // size] * heads + head) * dim, "You say where its page begins. Which slot is it in?"),
-            (((slot - j % size) * heads + head) * dim, "You say where its page begins. Which slot is it in?"),
             (
                 ((pages[j // size] * heads + head) * size + j % size) * dim,
                 "You put the slots of a head side by side. Which index of the pool runs faster?",

@@ -45,6 +45,14 @@ def _part(g: Grading, answer: Any) -> None:
                 "Yours reaches past the last key. Where must it be cut?",
             ),
             ((truth[0], truth[1] - truth[0]), "You say where it begins and how many keys it has. Where does it end?"),
+            (
+                truth if truth[0] < truth[1] else (0, 0),
+                "Right, but for parts without keys: they begin and end behind the last key.",
+            ),
+            (
+                (keys * split // splits, keys * (split + 1) // splits),
+                "You spread the keys that are left over. Here all parts but the last have one size.",
+            ),
             ((split * down, split * down + down), "You round the size down. Who has the last keys?"),
             (
                 (split * up, min(split * up + up, keys)),

@@ -90,6 +90,11 @@ def _useful(g: Grading, answer: Any) -> None:
         rows, columns = -(-group // 16) * 16, -(-keys // 16) * 16
         known = (
             (group / rows, "You round up heads and not keys."),
+            (group * keys / 256, "You divide by one tile. How many does it take?"),
+            (
+                heads * keys / (-(-heads // 16) * 16 * columns),
+                "You round up all heads together. Which of them share a tile?",
+            ),
             (keys / columns, "You round up keys and not heads."),
             (group / 16 if group > 16 else -1, f"You count one tile of heads. How many does {group} need?"),
             (needed / done / heads_kv, "Does the number of KV heads change a share?"),
@@ -172,23 +177,18 @@ def _modulo(g: Grading, answer: Any) -> None:
         if run is None:
             continue
 
-        def tell(o: Any = o, q: Any = q, key: Any = key, value: Any = value, heads: int = heads) -> str:
-            size = heads // len(key)
-            for head in range(heads):
-                alone = [
-                    reference.attention(q[head][None, None, None], key[h][None, None], value[h][None, None]).o[0, 0, 0]
-                    for h in range(len(key))
-                ]
-                if np.allclose(o[head], alone[head // size], rtol=1e-3, atol=1e-4):
-                    continue
-                for h, row in enumerate(alone):
-                    if np.allclose(o[head], row, rtol=1e-3, atol=1e-4):
-                        own = head // size
-                        return f"Query head {head} read the keys of KV head {h}; its group is that of KV head {own}."
-                break
-            return f"{heads} query heads, {len(key)} KV heads: groups of {size}."
-
-        g.close(f"{heads} heads on {heads_kv}", o, want, rtol=1e-3, atol=1e-4, says=tell)
+        size, alone = (
+            heads // heads_kv,
+            [
+                reference.attention(q[None, :, None], key[None, [h]], value[None, [h]]).o[0, :, 0]
+                for h in range(heads_kv)
+            ],
+        )
+        near = [[bool(np.allclose(o[head], one[head], rtol=1e-3, atol=1e-4)) for one in alone] for head in range(heads)]
+        lost = [(head, row.index(True)) for head, row in enumerate(near) if any(row) and not row[head // size]]
+        says = [f"Query head {head} read the keys of KV head {h}; its group is that of KV head {head // size}."
+                for head, h in lost[:1]] or f"{heads} query heads, {heads_kv} KV heads: groups of {size}."  # fmt: skip
+        g.close(f"{heads} heads on {heads_kv}", o, want, rtol=1e-3, atol=1e-4, says=says)
     g.note("With as many KV heads as query heads, or with a single one, the mistake was invisible.")
 
 

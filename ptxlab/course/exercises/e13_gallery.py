@@ -92,7 +92,6 @@ def _dropped(g: Grading, answer: Any) -> None:
             (list(range(keys - tile, keys)), "You leave out a whole tile. How many whole tiles does it do?"),
             ([keys - whole] if keys > whole else [], "You say how many keys are missing. Which ones?"),
             (list(range(whole)), "You name the keys that it looks at."),
-            (list(range(whole + 1, keys)), f"Whole tiles end before key {whole}. Who looks at that one?"),
         )
         g.predict(answer, (keys, tile), truth, says, known=known)
     g.note("An integer division rounds down, and the keys that it drops are the last ones of the text.")

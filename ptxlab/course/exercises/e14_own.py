@@ -260,6 +260,7 @@ def _turned(x: Any, cos: Any, sin: Any) -> Known:
     return [(np.hstack(halves), says) for halves, says in (
         ((back, second), f"The second half is right; the first is turned the other way. {compare}"),
         ((first, forth), f"The first half is right; the second is turned the other way. {compare}"),
+        ((second, first), "The two halves of the result have changed places."),
         ((back, forth), "Both halves are turned by the angle, the other way round."),
         ((first, b * cos + first * sin),
          "The first half is right. Was the second computed from the old first element, or from the new one?"),

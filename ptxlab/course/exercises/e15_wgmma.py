@@ -67,6 +67,10 @@ def _holds(g: Grading, answer: Any) -> None:
                 (row - 8 * (register % 4 // 2) + 8 * (register % 2), column - register % 2 + register % 4 // 2),
                 "Registers 0 and 1 of four are neighbours in a row: which one lies eight rows below?",
             ),
+            (
+                (row, column - 2 * (thread % 4) + thread % 4 + 3 * (register % 2)),
+                "Which columns lie side by side in a lane: c and c + 1, or c and c + 4?",
+            ),
             ((row % 16, column), "Each warp has rows of its own."),
         )
         g.predict(answer, (thread, register), (row, column), says, known=known)
@@ -166,6 +170,10 @@ def _byte(g: Grading, answer: Any) -> None:
             ),
             (plain ^ (plain >> 7) << 4, "You take all bits of the line. How many chunks has a row?"),
             (plain, "You leave the chunks where they are."),
+            (
+                plain ^ (row & swizzle // 16 - 1) << 4,
+                "You take the bits of the row. Which lines of 128 bytes are those?",
+            ),
             (plain ^ (row & 7) << 4, "You take the bits of the row. The hardware takes those of the address."),
             (plain ^ (plain >> 7 & 7) << 4, f"You change three bits. How many chunks has a row of {swizzle}?"),
         )

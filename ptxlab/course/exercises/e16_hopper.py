@@ -60,6 +60,10 @@ def _phase(g: Grading, answer: Any) -> None:
         known = (
             ((stage, parity, parity), "The producer's wait and the consumer's are for different phases."),
             ((stage, 1 - parity, parity), "Yours are exchanged: which of the two waits passes at once?"),
+            (
+                (stage, parity, (n + 1) // stages % 2),
+                "When does the producer's parity flip: with the round, or with the ring?",
+            ),
             ((stage, n % 2, 1 - n % 2), "Yours flip in each round. How often does a stage come?"),
         )
         g.predict(answer, (n, stages), found, says, known=known)

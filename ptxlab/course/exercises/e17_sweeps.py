@@ -43,6 +43,12 @@ def _points(g: Grading, answer: Any) -> None:
         truth = len(list(points(chosen, grid, shapes, _HOW, Refusals())))
         sums = sum(lengths * sum(len(values) for n, values in grid.items() if n in names) for names in takes)
         known = (
+            (truth // lengths, "You count one shape."),
+            (
+                lengths * int(np.prod([len(v) for names in takes for n, v in grid.items() if n in names])),
+                "You multiply the kernels' points. Each kernel is measured by itself.",
+            ),
+            (sums + lengths * len(takes), "You add the numbers of values. How many combinations are there?"),
             (sums, "You add the numbers of values. How many combinations are there?"),
             (
                 len(takes) * lengths * int(np.prod([len(values) for values in grid.values()])),
@@ -121,7 +127,9 @@ def _traffic(g: Grading, answer: Any) -> None:
     for case in g.vary(((64, 32, 16), (64, 32, 64), (40, 16, 16)), hidden, 4, edges=((33, 16, 32), (8, 16, 32))):
         rows, head_dim, tile_q = case
         says = f"{rows} rows in blocks of {tile_q}: {-(-rows // tile_q)} blocks, and each reads all of K and V."
-        g.predict(answer, case, _traffic_of(rows, head_dim, tile_q), says)
+        truth = _traffic_of(rows, head_dim, tile_q)
+        part = rows * 2 * rows * head_dim * 4 // 32 // tile_q, "You count a part of a block for the last one."
+        g.predict(answer, case, truth, says, known=(part, (truth // 2, "You count one of K and V.")))
     g.note(
         "Twice the rows in a block, half the blocks, half the reads. The width of the key tile is not in the formula."
     )
@@ -261,10 +269,18 @@ def _best(g: Grading, answer: Any) -> None:
         statuses = ", ".join(f"{row['key']} is {row['status']} with {row[value]}" for row in rows) or "no row"
         found = g.call(answer, rows, value)
         if found is not None:
+            good = [row for row in rows if row["status"] == "ok" and row[value] is not None]
+            last = min(reversed(good), key=lambda row: row[value])["key"] if good else ""
+            some = min((row for row in good if row[value]), key=lambda row: row[value], default={"key": ""})["key"]
+            most = max(good, key=lambda row: row[value])["key"] if good else ""
             g.told(
-                f"the best of {len(rows)} rows by {value}", found, truth,
+                f"predicts the best of {len(rows)} rows by {value}", found, truth,
                 f"The least {value} of the rows that are ok and have one is {truth!r}, not {found!r}. "
-                f"There is: {statuses}."
+                f"There is: {statuses}.",
+                known=(
+                    (last, "Of equal ones yours takes the last."), (some, "0 is a number, and yours leaves it out."),
+                    (most, "Yours takes the most."),
+                ),
             )  # fmt: skip
     g.note("A kernel that is wrong is often the fastest of all: look at the status before the number.")
 

@@ -39,6 +39,9 @@ def _sectors(g: Grading, answer: Any) -> None:
                 len({lane * stride // 32 for lane in range(32)}),
                 "You divide the index by 32. How many bytes has a float?",
             ),
+            (4 * stride, "You count as if each of the sectors from the first to the last were touched."),
+            (31 * stride * 4 // 32 + 1, "You count all sectors from the first to the last. Which are touched?"),
+            (32 if stride > 7 else 4, "You know two cases. How many sectors are touched between them?"),
             (min(32, stride), "You count the stride. How many different sectors do 32 addresses touch?"),
             (len({lane * stride // 16 for lane in range(32)}), "A sector has 32 bytes. Yours has 64."),
         )
@@ -97,10 +100,9 @@ def _loads(g: Grading, answer: Any) -> None:
     for columns, passes in g.vary(((100, 3), (128, 1), (32, 3)), hidden, 6, edges=((1, 1), (33, 2))):
         says = f"A row of {columns} floats, read {passes} times, 32 lanes at a time."
         known = (
-            (passes * (columns // 32), "You leave out the load of which some lanes are past the end."),
+            (-(-columns * passes // 32), "You round up once. How many loads does each pass take?"),
+            (passes + columns // 32, "You add the passes. How often is the row read?"),
             (-(-columns // 32), "You count one pass."),
-            (passes * (columns // 32 + 1), "You add a round where the row ends with a whole one."),
-            (passes * columns, "You count loads of lanes. How many lanes does one load of a warp serve?"),
         )
         g.predict(answer, (columns, passes), _loads_of(columns, passes), says, known=known)
     g.note("The softmax in CUDA C++ reads a row three times; in Triton the row stays in registers and is read once.")
@@ -160,6 +162,7 @@ def _fused(g: Grading, answer: Any) -> None:
         says = f"Lane 0 has {a:.3g} * {b:.3g}, lane 1 has {c:.3g} * {d:.3g}."
         x, y, both = np.float32(a * b), np.float32(c * d), float(np.float32(a * b + c * d))
         known = (
+            ((a * b + c * d,) * 2, "You round nothing. What does a lane send?"),
             ((both, both), "You round neither product. What does a lane send?"),
             ((float(x + y), float(x + y)), "You round both products. Is a lane's own product rounded before the sum?"),
             (_fused_of((c, d, a, b)), "Yours are exchanged: which product comes rounded from the other lane?"),

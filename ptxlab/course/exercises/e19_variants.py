@@ -314,6 +314,7 @@ def _sinks(g: Grading, answer: Any) -> None:
         known = [
             (_with_sink(scores, values, sink, parts)[0], "Every part counts the sink, and the merge adds them up."),
             (_with_sink(scores, values, sink, 0)[0], "The sink is in no part's sum."),
+            (_with_sink(scores, values, 0.0)[0], "The sink counts as exp(0) there. What is its score?"),
             (_with_sink(scores, values, sink, 1, 1.0)[0], "The sink has a value there. It only takes weight from the "
              "others."),
         ]  # fmt: skip

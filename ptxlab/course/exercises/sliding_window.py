@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ptxlab import reference
+from ptxlab.course.causes import log_sums
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
 from ptxlab.course.exercises.online_kernel import END, QUERY, SCORE, STEP
@@ -45,7 +46,7 @@ def _grade(g: Grading, answer: Any) -> None:
         unread = next((row for row in range(rows) if wanted[row] - set(read[row])), None)
         nan = next((row for row in range(rows) if watch.first_nan(row) is not None), None)
         extra = next((row for row in range(rows) if set(read[row]) - wanted[row]), None)
-        expected, expected_lse = _window(q, k, v, width, scale)
+        expected, expected_lse = _state(q, k, width, scale, v)
         off = np.max(np.abs(o - expected), axis=1)
         g.part(
             "every key of the window is read",
@@ -59,7 +60,7 @@ def _grade(g: Grading, answer: Any) -> None:
         g.close("the output", o, expected, rtol=1e-3, atol=1e-4, run=run)
         g.close(
             "the LSE", lse, expected_lse, rtol=1e-4, atol=1e-4, run=run,
-            says="The LSE is ln(l) + m in natural units: multiply by ln 2 once."
+            known=log_sums(*_state(q, k, width, scale))
         )  # fmt: skip
         g.note(
             f"{rows} threads read {sum(map(len, read))} keys, not one more than needed; full attention reads "
@@ -103,16 +104,16 @@ def _extra(built: Any, row: int, wanted: list[set[int]], read: list[dict[int, in
     ]
 
 
-def _window(q: Array, k: Array, v: Array, width: int, scale: float) -> tuple[Array, Array]:
-    """Sliding-window attention in float64: (o, lse)."""
-    q, k, v = (x.astype(np.float64) for x in (q, k, v))
-    scores = q @ k.T * scale
+def _state(q: Array, k: Array, width: int, scale: float, v: Any = None) -> tuple[Array, Array]:
+    """The maximum of each row's scores and the sum of its weights, in float64; with v the output in place of the
+    maximum, and the LSE."""
+    scores = q.astype(np.float64) @ k.T.astype(np.float64) * scale
     row, key = np.indices(scores.shape)
     scores[(key > row) | (key <= row - width)] = -np.inf
-    m = scores.max(axis=1, keepdims=True)
-    weights = np.exp(scores - m)
-    total = weights.sum(axis=1, keepdims=True)
-    return weights @ v / total, (m + np.log(total))[:, 0]
+    m = scores.max(axis=1)
+    weights = np.exp(scores - m[:, None])
+    total = weights.sum(axis=1)
+    return (m, total) if v is None else (weights @ v.astype(np.float64) / total[:, None], m + np.log(total))
 
 
 def _range(keys: set[int]) -> str:
