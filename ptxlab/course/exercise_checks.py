@@ -68,9 +68,7 @@ class _Launch:
     before: tuple[Any, ...]
     options: dict[str, Any]
     parts: int
-    python: dict[str, Any]
     run: Run | None = None
-    ended: bool = True
     line: int = 0
     symptom: tuple[str, ...] = ()
 
@@ -106,9 +104,7 @@ class Grading:
         self.parts: list[Part] = []
         self.notes: list[str] = []
         self.tried: list[str] = []  # the programs that were built, the values that were returned
-        self.launches: list[_Launch] = []
-        self.calls: list[tuple[Callable[[Any], Any], Any, Any]] = []  # a call, its result, its absolute error
-        self._python: dict[int, dict[str, Any]] = {}  # id of a kernel -> the Python parameters that it was built with
+        self._launches: list[_Launch] = []
         self._told: dict[int, list[tuple[int, str]]] = {}  # which number of a prediction -> (its part, what it said)
         self._asked: list[Said] = []  # the predictions, whose cause is what all of them have in common
 
@@ -145,17 +141,13 @@ class Grading:
         self.parts.append(Part(name, ok, said, self._in_hidden, sort, not ok and bool(cause), fits))
         return ok
 
-    def wrong(self) -> list[_Launch]:
-        """The launches of which a part is wrong, the smallest first."""
-        ends = [*(launched.parts for launched in self.launches), len(self.parts)][1:]
-        pairs = zip(self.launches, ends, strict=True)
-        wrong = [launched for launched, end in pairs if not all(p.ok for p in self.parts[launched.parts : end])]
-        size = lambda launched: sum(a.nbytes for a in launched.arrays if isinstance(a, np.ndarray))
-        return sorted(wrong, key=size)
-
     def failing(self) -> tuple[Any, ...]:
         """The smallest launch of which a part is wrong: (line, kernel, grid, block, arguments ...), or ()."""
-        least = next(iter(self.wrong()), None)
+        ends = [*(launched.parts for launched in self._launches), len(self.parts)][1:]
+        pairs = zip(self._launches, ends, strict=True)
+        wrong = [launched for launched, end in pairs if not all(p.ok for p in self.parts[launched.parts : end])]
+        size = lambda launched: sum(a.nbytes for a in launched.arrays if isinstance(a, np.ndarray))
+        least = min(wrong, key=size, default=None)
         return () if least is None else (least.line, least.kernel, least.grid, least.block, *_copied(least.before))
 
     def note(self, says: str) -> None:
@@ -215,7 +207,7 @@ class Grading:
 
     def feedback(self) -> Feedback:
         """What was found: of the first wrong part what it says, or the notes if all is right."""
-        for launched in self.launches:
+        for launched in self._launches:
             self._tell_symptom(launched)
         cause, named = mistaken(self._asked)
         for at, part in enumerate(self.parts):
@@ -264,7 +256,6 @@ class Grading:
             try:
                 built = answer(**python) if python and not isinstance(answer, NotCalled) else answer
                 _ = built.module if hasattr(type(built), "module") else None
-                self._python.setdefault(id(built), python)
                 return built
             except PtxlabError as error:
                 self.part("the kernel can be built", False, str(error), sort="broken")
@@ -311,9 +302,8 @@ class Grading:
         options: dict[str, Any] = {"shared": shared, "entry": entry}
         limits: dict[str, Any] = {"checks": checks, "budget": budget, **options}
         self.tried.append(plain(kernel if isinstance(kernel, str) else str(getattr(kernel, "ptx", ""))))
-        python = self._python.get(id(kernel), {})
-        launched = _Launch(kernel, grid, block, _arrays(args), before, options, len(self.parts), python)
-        self.launches.append(launched)
+        launched = _Launch(kernel, grid, block, _arrays(args), before, options, len(self.parts))
+        self._launches.append(launched)
 
         def runs(given: tuple[Any, ...], **how: Any) -> Run | None:
             return self._runs(launched, allow, signs, kernel, grid, block, *given, **limits, **how)
@@ -338,7 +328,7 @@ class Grading:
         order = [] if seed is None else [f"That was in another order of warps and blocks: launch it with seed={seed}."]
 
         def wrong(name: str, line: int, *found: Any) -> None:
-            launched.line, launched.ended = line, False
+            launched.line = line
             cause = next(filter(None, map(signs, found)), "") if signs else ""
             said = [cause, *(met(one, launched.kernel) for one in found[:2])]
             self.part(name, False, said, *order, sort="finding", cause=cause)
@@ -492,7 +482,7 @@ class Grading:
 
     def _whose(self, array: Any, run: Run | None) -> tuple[_Launch | None, int]:
         """The launch that `array` was an argument of, and which one."""
-        for launched in reversed(self.launches):
+        for launched in reversed(self._launches):
             if run is None or launched.run is run:
                 for which, a in enumerate(launched.arrays):
                     if isinstance(a, np.ndarray) and a.size and np.may_share_memory(a, array):
@@ -500,7 +490,7 @@ class Grading:
         return None, -1
 
     def _of(self, run: Run) -> _Launch:
-        return next(launched for launched in self.launches if launched.run is run)
+        return next(launched for launched in self._launches if launched.run is run)
 
     # -- costs ---------------------------------------------------------------------------------------------------------
 
@@ -536,7 +526,6 @@ class Grading:
             self.part(f"{called} returns", False, f"{called} stopped: {thrown(error)}", sort="broken")
             return None
         self.tried.append(repr(result)[:LONGEST])
-        self.calls.append((lambda other: other(*copy.deepcopy(args)), result, 0.0))
         if result is None or result is ...:
             self.part(f"{called} returns", False, f"{called} returned nothing.", sort="broken")
             return None

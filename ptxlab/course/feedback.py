@@ -22,7 +22,6 @@ from ptxlab.course.causes import contradicted
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
 from ptxlab.course.hints import advised
-from ptxlab.course.near_misses import near_miss
 from ptxlab.course.notebook_sources import placed
 from ptxlab.course.progress_kept import Progress, progress_of
 from ptxlab.course.verdict import Feedback, Score
@@ -107,7 +106,7 @@ def check(exercise: str, answer: Any, *, hints: bool = True) -> Feedback:
         return Feedback(str(exercise), False, (str(UnknownExercise.of(exercise)),))
     what = find(exercise)
     g = graded_by(what, answer)
-    found = explained(what, answer, g)
+    found = founded(what, answer, g)
     try:
         found, stuck = advised(what, answer, found, g.tried, hints)
     except (PtxlabError, OSError) as error:  # a folder that cannot be written, a file that is damaged
@@ -146,23 +145,19 @@ def judge(exercise: Exercise, answer: Any, *, seed: int = STUDY_SEED, graded: bo
     return graded_by(exercise, answer, seed=seed, every=graded).feedback()
 
 
-def explained(exercise: Exercise, answer: Any, g: Grading) -> Feedback:
-    """What was found, with what names the mistake: without a known one that fits one wrong case by chance and not the
-    others, and with what a near miss says where none is known."""
+def founded(exercise: Exercise, answer: Any, g: Grading) -> Feedback:
+    """What was found, without a known mistake that fits one wrong case by chance and not the others."""
     found = g.feedback()
     wrong = next((part for part in found.parts if not part.ok), None)
-    if wrong is None or wrong.sort == "broken" or (wrong.cause and not wrong.fits):
+    if wrong is None or not wrong.cause or not wrong.fits:
         return found
-    others = graded_by(exercise, answer, every=True, whole=True)
-    (cause,) = wrong.fits if wrong.cause and wrong.fits else ("",)
-    if cause and not contradicted(cause, [part.fits for part in others.parts if not part.ok]):
+    (cause,) = wrong.fits
+    others = graded_by(exercise, answer, every=True, whole=True).parts
+    if not contradicted(cause, [part.fits for part in others if not part.ok]):
         return found
-    says = [one for one in found.says if not cause or one != cause]
-    near = near_miss(exercise, answer, others)
-    if near:
-        says.insert(1, near)
-    parts = (replace(one, cause=bool(near), says=tuple(says)) if one is wrong else one for one in found.parts)
-    return replace(found, says=tuple(says), parts=tuple(parts))
+    says = tuple(one for one in found.says if one != cause)
+    parts = tuple(replace(part, cause=False, says=says) if part is wrong else part for part in found.parts)
+    return replace(found, says=says, parts=parts)
 
 
 def graded_by(
