@@ -23,7 +23,7 @@ import numpy as np
 
 from ptxlab.builder import mistakes
 from ptxlab.builder.source import Site, Source
-from ptxlab.errors import BuildError
+from ptxlab.errors import BuildError, PtxlabError
 from ptxlab.options import shown
 
 PLACES = ("b", "h", "q_idx", "kv_idx")
@@ -128,7 +128,7 @@ def trace(
             return None
         try:
             answer = function(*first, *places, **given)
-        except BuildError:
+        except PtxlabError:
             raise
         except Exception as wrong:
             raise _explained(tracer.source, wrong) from wrong

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from functools import cached_property
 from typing import Any
 
 from ptxlab.builder.tensor_map import TensorMapType
+from ptxlab.builder.traced import Number, Table, Tracer
 from ptxlab.course.sandbox.wire import Channel, Gone, Silence, WireError
 from ptxlab.errors import PtxlabError, Span
 from ptxlab.frontends.kernel import Param, Pointer
@@ -112,13 +114,36 @@ class RemoteKernel:
 
 
 class RemoteFunction:
-    """A Python function of the answer: called there, with data and for data."""
+    """A Python function of the answer: called there, with data and for data, or traced there as a mod of attention."""
 
-    def __init__(self, line: Line, held: int, name: str) -> None:
+    def __init__(self, line: Line, held: int, name: str, takes: list[Any]) -> None:
         self._line, self._held, self.__name__ = line, held, name
+        P = inspect.Parameter
+        try:
+            made = [P(each, getattr(P, kind), default=[*default, P.empty][0]) for each, kind, default in takes]
+            self.__signature__ = inspect.Signature(made)
+        except (AttributeError, TypeError, ValueError) as error:
+            raise AnswerError(f"the answer is not a function: {type(error).__name__}: {error}") from None
 
-    def __call__(self, *args: Any) -> Any:
-        return self._line.ask("call", held=self._held, args=list(args))["value"]
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        if args and isinstance(args[0], Number):
+            return self._traced(args[0].tracer, "score" == args[0].node.op, named)
+        return self._line.ask("call", held=self._held, args=list(args), named=named)["value"]
+
+    def _traced(self, tracer: Tracer, score: bool, named: dict[str, Any]) -> Number:
+        """What the function makes of symbolic numbers, node by node."""
+        parameters = [
+            [name, value.kind, value.ndim] if isinstance(value, Table) else [name, value.node.kind, 0]
+            for name, value in named.items()
+        ]
+        reply = self._line.ask("trace", held=self._held, score=score, parameters=parameters)
+        made: list[Any] = []
+        for op, args, kind, value in reply["nodes"]:
+            if op == "const" and not isinstance(value, int | float):
+                raise AnswerError(f"a function of numbers has the constant {value!r}")
+            made.append(tracer.node(op, tuple(made[arg] for arg in args), kind, value))
+        tracer.indices |= {(made[load], n, made[index]): None for load, n, index in reply["indices"]}
+        return Number(tracer, made[reply["root"]])
 
 
 def answer_of(line: Line, exercise: str, name: str, setup: str = "") -> Any:
@@ -130,5 +155,5 @@ def answer_of(line: Line, exercise: str, name: str, setup: str = "") -> Any:
     if "kernel" in reply:
         return RemoteKernel(line, int(reply["kernel"]))
     if "function" in reply:
-        return RemoteFunction(line, int(reply["function"]), str(reply.get("name") or name))
+        return RemoteFunction(line, int(reply["function"]), str(reply.get("name") or name), reply["takes"])
     return reply.get("value")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import ctypes.util
+import inspect
 import itertools
 import linecache
 import os
@@ -23,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from ptxlab.builder.traced import Parameter, trace
 from ptxlab.course.kernel_answers import is_kernel
 from ptxlab.course.sandbox import attempts, isolation, namespaces, reaper, submission
 from ptxlab.course.sandbox.wire import Channel, Gone, WireError
@@ -103,9 +105,20 @@ class Student:
         why = "; ".join(self.problems) or f"There is no cell for {exercise} in the submission."
         return {"missing": why}
 
-    def on_call(self, held: int, args: list[Any]) -> dict[str, Any]:
+    def on_call(self, held: int, args: list[Any], named: dict[str, Any]) -> dict[str, Any]:
         """Calls a function that the grader holds."""
-        return {"value": self.held[held](*args)}
+        return {"value": self.held[held](*args, **named)}
+
+    def on_trace(self, held: int, score: bool, parameters: list[list[Any]]) -> dict[str, Any]:
+        """The graph of a function that changes attention, as data: nodes whose arguments are earlier ones."""
+        given = tuple(Parameter(*each) for each in parameters)
+        graph = trace(self.held[held] if score else None, None if score else self.held[held], given)
+        root = graph.score or graph.mask
+        assert root is not None
+        at = {node: n for n, node in enumerate(graph.nodes)}
+        nodes = [[node.op, [at[arg] for arg in node.args], node.kind, node.value] for node in graph.nodes]
+        indices = [[at[load], n, at[index]] for load, n, index in graph.indices]
+        return {"nodes": nodes, "root": at[root], "indices": indices}
 
     def on_build(self, held: int, python: dict[str, Any]) -> dict[str, Any]:
         """Builds a kernel that the grader holds, with Python parameters or as it is (none)."""
@@ -172,8 +185,21 @@ class Student:
             return {"kernel": len(self.held) - 1}
         if callable(answer):
             self.held.append(answer)
-            return {"function": len(self.held) - 1, "name": getattr(answer, "__name__", "")}
+            return {"function": len(self.held) - 1, "name": getattr(answer, "__name__", ""), "takes": takes(answer)}
         return {"value": None if answer is ... else answer}
+
+
+def takes(function: Callable[..., Any]) -> list[list[Any]]:
+    """The parameters of a function: name, kind, and in a list the default, as far as it is data."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # of a function in C
+        return []
+    found = []
+    for p in parameters:
+        default = p.default if isinstance(p.default, int | float | np.ndarray) else None
+        found.append([p.name, p.kind.name, [] if p.default is p.empty else [default]])
+    return found
 
 
 def sent_kernel(kernel: Any) -> dict[str, Any]:
