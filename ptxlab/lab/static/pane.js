@@ -16,7 +16,7 @@ export const fileOf = (files, row) => files.filter(([first]) => first <= row).po
  * made, and escaped, by Python. */
 export function laid(html) {
   const text = html.replace(/<[^>]*>/g, ""),
-    aligned = html.includes('class="o"') && /^ {4}( *)((?:@\S+ +)?\S+) /.exec(text);
+    aligned = html.includes('class="o"') && /^ {4}( *)((?:@\S+ +)?\S+)(?: |$)/.exec(text);
   if (!aligned) {
     const indent = /^ */.exec(text)[0].length;
     return `<code style="--hang:${indent + 4}ch">${html || " "}</code>`;
