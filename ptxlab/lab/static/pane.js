@@ -26,6 +26,13 @@ export function laid(html) {
   return `<code style="--hang:${aligned[1].length + OPCODE}ch">${tight}</code>`;
 }
 
+/** A mark of a pane's ruler, so far down in the whole text; a press on it goes there. */
+export function rulerMark(top, css, onclick, text = "") {
+  const mark = h(`span.${css}`, { onclick }, text);
+  mark.style.top = top;
+  return mark;
+}
+
 const same = (a, b) => a === b || (a.length === b.length && a.every((line, k) => line === b[k]));
 
 /** The lines are HTML strings made (and escaped) by Python; `onselect(line)` hears of a click, and of null on Escape. */
@@ -207,9 +214,8 @@ export function makePane(title, onselect) {
       marked = signs;
       for (const line of [...old.keys(), ...signs.keys()]) signLine(line);
       const dots = [...signs].map(([line, text]) => {
-        const dot = h("span", null, text);
-        dot.style.top = `min(${(100 * (line - 1)) / Math.max(1, rows.length)}%, ${LINE * (line - 1)}px)`; // beside it in a short text
-        return dot;
+        const top = `min(${(100 * (line - 1)) / Math.max(1, rows.length)}%, ${LINE * (line - 1)}px)`; // beside it in a short text
+        return rulerMark(top, "pl-at", () => setCurrent(line, true), text);
       });
       ruler.replaceChildren(...dots);
     },
