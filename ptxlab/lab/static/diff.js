@@ -53,24 +53,20 @@ function diffTable(rows, old, now, sides, wrote, numbers) {
       source,
     ];
   };
-  const line = (css, ...cells) => h(`tr.${css}`, null, ...cells);
+  const line = (css, at, ...cells) => h(`tr.${css}`, { "data-line": at === null ? null : at + 1 }, ...cells);
   const build = ([given, a, b, left, right]) => {
     const k = given.at(-1);
     const css = { c: "pl-chg", "+": "pl-add", "-": "pl-del" }[k] || "pl-same";
     const l = () => cell(a === null ? "" : k === "c" ? "−" : SIGNS[k], a === null ? "" : old[a], a, left, numbers[0]);
     const r = () => cell(b === null ? "" : k === "c" ? "+" : SIGNS[k], b === null ? "" : now[b], b, right, numbers[1]);
     if (sides === 2) {
-      const tr = line(css, ...l(), ...r());
+      const tr = line(css, null, ...l(), ...r());
       if (a === null) tr.classList.add("pl-right");
       if (b === null) tr.classList.add("pl-left");
       return [tr];
     }
-    const of = (tr, at) => {
-      if (at !== null) tr.dataset.line = at + 1;
-      return tr;
-    };
-    if (k === "c") return [line("pl-del", ...l()), of(line("pl-add", ...r()), b)];
-    return [of(line(css, ...(b === null ? l() : r())), b)];
+    if (k === "c") return [line("pl-del", null, ...l()), line("pl-add", b, ...r())];
+    return [line(css, b, ...(b === null ? l() : r()))];
   };
   const body = h("tbody"),
     runs = [];
@@ -172,12 +168,8 @@ export function makeDiffPane(onselect) {
       current = line;
       for (const old of body.querySelectorAll(".pl-current")) old.classList.remove("pl-current");
       const found = lines()[line - 1],
-        folds = [...body.querySelectorAll(".pl-fold")];
-      if (!found.isConnected)
-        folds
-          .find((fold) => fold.folded().includes(found))
-          .querySelector("button")
-          .click();
+        fold = [...body.querySelectorAll(".pl-fold")].find((one) => one.folded().includes(found));
+      fold?.querySelector("button").click();
       found.classList.add("pl-current");
       seek(found);
     },

@@ -48,12 +48,8 @@ export function makeFindings(go, opened, sourceOf, debug = null) {
       h("ol", null, finding.parties.map(access)),
       debug && !finding.parties.length ? debug(k, -1) : null,
     ];
-    return h(
-      "section",
-      { "aria-current": here ? "true" : null },
-      h("button.pl-quiet", act, what, of, where),
-      more || [],
-    );
+    const head = h("button.pl-quiet", act, what, of, where);
+    return h("section", { "aria-current": here ? "true" : null }, head, more || []);
   }
 
   function pick(k) {
