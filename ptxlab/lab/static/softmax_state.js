@@ -127,7 +127,7 @@ export function makeStatePlot(onpick) {
         });
         root.append(path(steps.join(""), `pl-series pl-${css}`));
       };
-      stairs(was, "earlier");
+      if (was.length) stairs(was, "earlier");
       stairs(shown, key);
       const every = Math.max(1, Math.ceil(n / 60));
       for (const [k, v] of n <= 80 ? shown : []) root.append(dot(x(k), y(v), 2.2, `pl-dot pl-${key}`));
