@@ -148,6 +148,8 @@ def result_html(result: Any) -> str:
     return page(table(result.table() | {"result": marks.get(result.error.verdict, result.error.verdict)}))
 
 
+UNITS = ("instructions", "a block", "thread-instr.")
+"""Notes of figures that say what is counted."""
 STATIC_LINES = 250
 """PTX lines of a static copy: a saved notebook should stay small."""
 
@@ -185,7 +187,8 @@ def _ran(run: Any, measured: Any) -> dict[str, object]:
         return {"run": run["note"]} if run else {}
     timed = f", {run['seconds'] * 1e3:.3g} ms" if run["device"] == "GPU" else ""  # the CPU's time says nothing of a GPU
     rows: dict[str, object] = {"run": run["device"] + timed}
-    rows |= {m["label"]: f"{m['now']}, {m['note']}".rstrip(", ") for m in measured if m["now"] is not None}
+    for m in (m for m in measured if m["now"] is not None):
+        rows[m["label"]] = f"{m['now']}{' ' if m['note'] in UNITS else ', '}{m['note']}".rstrip(", ")
     for way in run["ways"]:
         found = way["note"] or f"max {_number(way['max'])}, mean {_number(way['mean'])}"
         rows[f"{way['label']} against {way['against']}"] = found

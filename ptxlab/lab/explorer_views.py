@@ -370,6 +370,13 @@ def state(version: Version, request: Request, ran: Ran | None) -> dict[str, Any]
         return {"label": "edited", "tiles": 0, "tile_kv": 1, "unit": "tile", "row": row, "note": str(why)}
 
 
+def state_before(state: dict[str, Any], was: dict[str, Any] | None) -> protocol.Series | None:
+    """The kernel's series of another setting's state, where it is of the same row, and of tiles of as many keys."""
+    if was is None or was is state or "parts" in state:  # parts have as many keys as the grid leaves them
+        return None
+    return was.get("kernel") if all(was[name] == state[name] for name in ("row", "unit", "tile_kv")) else None
+
+
 # -- what changed ------------------------------------------------------------------------------------------------------
 
 

@@ -309,7 +309,8 @@ class Output(TypedDict):
 
 
 class State(Part):
-    """The online softmax of a row; `note` says why there is nothing to plot, `merged` what parts come to."""
+    """The online softmax of a row; `note` says why there is nothing to plot, `merged` what parts come to, `before` are
+    the kernel's in the setting that this one is compared with, where its tiles have as many keys."""
 
     label: str
     tiles: int
@@ -318,6 +319,7 @@ class State(Part):
     row: int
     note: NotRequired[str]
     kernel: NotRequired[Series]
+    before: NotRequired[Series | None]
     numpy: NotRequired[Series]
     makers: NotRequired[dict[str, list[int]]]
     scores: NotRequired[list[tuple[int, float | None]]]

@@ -316,7 +316,9 @@ class Session:
             if ("state", view) not in kept:
                 yield "status", {"state": "running", "text": "recording the softmax"}
             with self._running.watched(seq, says):
-                yield "state", kept("state", view, lambda: explorer_views.state(version, view, ran))
+                found = kept("state", view, lambda: explorer_views.state(version, view, ran))
+                was = before and kept.get(("state", replace(before.key, row=view.row, head=view.head)))
+                yield "state", found and {**found, "before": explorer_views.state_before(found, was)}
         except (PtxlabError, Unconfirmed) as stopped:  # the machine code can be shown all the same
             fault = stopped
         if request.sass:

@@ -39,11 +39,7 @@ class Page:
 
     def parts(self, seq: int) -> list[str]:
         """The parts published for one request, in order, without the status lines."""
-        return (
-            [part for part, value in self.log if value is not None and value["seq"] == seq and part != "status"]
-            if seq
-            else []
-        )
+        return [part for part, value in self.log if value is not None and value["seq"] == seq and part != "status"]
 
 
 def answered(session: Session, *subject: Any, **given: Any) -> int:
@@ -420,17 +416,18 @@ def test_code_and_figures_stand_beside_the_same_setting(session: Session, page: 
         return next(m for m in page.now["measures"]["list"] if m["key"] == key)
 
     answered(session, "tiled", **small, seq_k=16)
-    assert (beside(), page.now["measures"]["counted"]) == (["", 1.0, ""], None)
-    first = figure("executed")["now"]
+    assert (beside(), page.now["measures"]["counted"], page.now["state"]["before"]) == (["", 1.0, ""], None, None)
+    first, kernel = figure("executed")["now"], page.now["state"]["kernel"]
     answered(session, "tiled", **small, seq_k=32)
-    assert (beside(), figure("executed")["before"]) == (["Sk 16 → 32", 2.0, ""], first)
+    shown = beside(), figure("executed")["before"], page.now["state"]["before"]
+    assert shown == (["Sk 16 → 32", 2.0, ""], first, kernel)
     assert page.now["measures"]["counted"]["opcodes"]["fma.rn.f32"] > 0
-    session.ask(request("tiled", **small, seq_k=32, row=1))
-    assert session.wait()
-    assert beside() == ["Sk 16 → 32", 2.0, ""]
+    answered(session, "tiled", **small, seq_k=32, row=1)
+    assert (beside(), page.now["state"]["before"]) == (["Sk 16 → 32", 2.0, ""], None)  # of the other setting's row 1
     session.pin()
     assert session.wait()
-    assert (beside(), figure("executed")["before"]) == (["", 1.0, ""], None)  # it is the setting that is shown
+    shown = beside(), figure("executed")["before"], page.now["state"]["before"]
+    assert shown == (["", 1.0, ""], None, None)  # it is the setting that is shown
     answered(session, "tiled", **small, seq_k=64)
     answered(session, "scalar", **small, seq_k=64)
     title, work, diff = beside()

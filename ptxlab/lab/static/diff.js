@@ -2,7 +2,7 @@
 // The diff against another version as a table: side by side or unified, long unchanged runs folded.
 
 import { button, h, onKeys } from "./dom.js";
-import { laid } from "./pane.js";
+import { laid, rulerMark } from "./pane.js";
 
 /** Wraps character ranges of an element's text in <mark>. */
 function markRanges(el, ranges) {
@@ -33,7 +33,7 @@ export const changesIn = (rows) => (rows || []).filter((r) => isChange([r[0].at(
 
 /**
  * The diff as a table; `sides` is 2 for side by side, 1 for unified. Long unchanged runs and declarations fold behind a
- * button. `starts` are the first rows of each run of changes. `wrote(a, b)` is the line of source that wrote a changed line
+ * button. `runs` of changes are [its first element, its rows from, to]. `wrote(a, b)` is the line of source that wrote a changed line
  * of the old or the new text, {place, html}: it stands before what it wrote. `numbers` are the lines' own numbers, of both.
  */
 function diffTable(rows, old, now, sides, wrote, numbers) {
@@ -53,27 +53,23 @@ function diffTable(rows, old, now, sides, wrote, numbers) {
       source,
     ];
   };
-  const line = (css, ...cells) => h(`tr.${css}`, null, ...cells);
+  const line = (css, at, ...cells) => h(`tr.${css}`, { "data-line": at === null ? null : at + 1 }, ...cells);
   const build = ([given, a, b, left, right]) => {
     const k = given.at(-1);
     const css = { c: "pl-chg", "+": "pl-add", "-": "pl-del" }[k] || "pl-same";
     const l = () => cell(a === null ? "" : k === "c" ? "−" : SIGNS[k], a === null ? "" : old[a], a, left, numbers[0]);
     const r = () => cell(b === null ? "" : k === "c" ? "+" : SIGNS[k], b === null ? "" : now[b], b, right, numbers[1]);
     if (sides === 2) {
-      const tr = line(css, ...l(), ...r());
+      const tr = line(css, null, ...l(), ...r());
       if (a === null) tr.classList.add("pl-right");
       if (b === null) tr.classList.add("pl-left");
       return [tr];
     }
-    const of = (tr, at) => {
-      if (at !== null) tr.dataset.line = at + 1;
-      return tr;
-    };
-    if (k === "c") return [line("pl-del", ...l()), of(line("pl-add", ...r()), b)];
-    return [of(line(css, ...(b === null ? l() : r())), b)];
+    if (k === "c") return [line("pl-del", null, ...l()), line("pl-add", b, ...r())];
+    return [line(css, b, ...(b === null ? l() : r()))];
   };
   const body = h("tbody"),
-    starts = [];
+    runs = [];
   let writer = ""; // whose lines come
   for (let k = 0; k < rows.length; k++) {
     let end = k;
@@ -108,25 +104,30 @@ function diffTable(rows, old, now, sides, wrote, numbers) {
       body.append(h("tr.pl-wrote", null, h("td", { colSpan: 3 * sides }, h("span", null, from.place), source)));
     }
     writer = from?.place;
-    if (isChange(rows[k]) && !(k && isChange(rows[k - 1]))) starts.push(made[0]);
+    if (isChange(rows[k])) {
+      if (!(k && isChange(rows[k - 1]))) runs.push([made[0], k]);
+      runs.at(-1)[2] = k + 1;
+    }
     body.append(...made);
   }
   const side = () => [h("col.pl-no"), h("col.pl-sign"), h("col")],
     columns = h("colgroup", null, Array.from({ length: sides }, side));
-  return { el: h(`table.pl-diff.pl-sides-${sides}`, null, columns, body), starts };
+  return { el: h(`table.pl-diff.pl-sides-${sides}`, null, columns, body), runs };
 }
 
 /** The pane of a diff with its buttons: from change to change, also by the keys n and p. `onselect(line)`
  * hears of a line of the new text that is pressed. */
 export function makeDiffPane(onselect) {
   const region = { tabIndex: 0, role: "region", "aria-label": "difference from the other version" },
-    body = h("div.pl-lines.pl-diff-holder", region);
-  const el = h("section.pl-pane.pl-difference", { hidden: true }, body);
+    body = h("div.pl-lines.pl-diff-holder", region),
+    ruler = h("div.pl-ruler", { "aria-hidden": "true" });
+  const el = h("section.pl-pane.pl-difference", { hidden: true }, body, ruler);
   const place = h("span.pl-note.pl-diff-place", { "aria-live": "polite" });
   const back = button("↑", "the change before (p)", () => go(at - 1), "pl-button", "previous change"),
     on = button("↓", "the next change (n)", () => go(at + 1), "pl-button", "next change");
   const tools = h("span.pl-pair.pl-diff-tools", null, back, on, place);
-  let starts = [],
+  let runs = [],
+    marks = [], // of the runs, in the ruler
     at = 0,
     current = 0, // among the lines that are shown
     drawn = [];
@@ -136,14 +137,13 @@ export function makeDiffPane(onselect) {
   const seek = (target) => target && (body.scrollTop = target.offsetTop - body.clientHeight / 4);
 
   function go(to) {
-    starts[at]?.classList.remove("pl-here");
-    at = Math.max(0, Math.min(to, starts.length - 1));
-    const target = starts[at];
-    place.textContent = starts.length ? `${at + 1} of ${starts.length}` : "";
+    for (const el of [runs[at]?.[0], marks[at]]) el?.classList.remove("pl-here");
+    at = Math.max(0, Math.min(to, runs.length - 1));
+    const target = runs[at]?.[0];
+    place.textContent = runs.length ? `${at + 1} of ${runs.length}` : "";
     back.disabled = at <= 0;
-    on.disabled = at >= starts.length - 1;
-    if (!target) return;
-    target.classList.add("pl-here");
+    on.disabled = at >= runs.length - 1;
+    for (const el of [target, marks[at]]) el?.classList.add("pl-here");
     seek(target);
   }
   onKeys(body, (e) => {
@@ -168,12 +168,8 @@ export function makeDiffPane(onselect) {
       current = line;
       for (const old of body.querySelectorAll(".pl-current")) old.classList.remove("pl-current");
       const found = lines()[line - 1],
-        folds = [...body.querySelectorAll(".pl-fold")];
-      if (!found.isConnected)
-        folds
-          .find((fold) => fold.folded().includes(found))
-          .querySelector("button")
-          .click();
+        fold = [...body.querySelectorAll(".pl-fold")].find((one) => one.folded().includes(found));
+      fold?.querySelector("button").click();
       found.classList.add("pl-current");
       seek(found);
     },
@@ -185,22 +181,38 @@ export function makeDiffPane(onselect) {
       if (first && scroll) seek(first);
       return !!first;
     },
+    /** Marks in the ruler where in the whole text, what is folded included, changes are, and these lines of the new one:
+     * [line, sign, what a press on the sign does]. */
+    sign(signs) {
+      const rows = drawn[0] || [],
+        far = (row) => `${(100 * row) / rows.length}%`,
+        rowOf = (line) => rows.findIndex((row) => row[2] === line - 1);
+      marks = runs.map(([, from, to], k) => {
+        const mark = rulerMark(far(from), "pl-run-mark", () => go(k));
+        mark.style.height = far(to - from);
+        mark.dataset.kind = rows[from][0];
+        mark.classList.toggle("pl-here", k === at);
+        return mark;
+      });
+      const found = signs.map(([line, text, act]) => rulerMark(far(rowOf(line)), "pl-at", act, text));
+      ruler.replaceChildren(...marks, ...(runs.length ? found : []));
+    },
     /** Shows a comparison, opened at its first change; `otherwise` are the words where nothing changed.
      * @param {(a: any, b: any) => any} [wrote] */
     show(rows, old, now, sides, otherwise, wrote = () => null, numbers = []) {
-      tools.hidden = !starts.length;
+      tools.hidden = !runs.length;
       if (drawn[0] === rows && drawn[1] === sides && drawn[2] === now && rows) return;
       drawn = [rows, sides, now];
       current = 0;
       if (!changesIn(rows)) {
-        starts = [];
+        runs = [];
         body.replaceChildren(h("p.pl-blank", null, otherwise));
       } else {
         const table = diffTable(rows, old, now, sides, wrote, numbers);
-        starts = table.starts;
+        runs = table.runs;
         body.replaceChildren(table.el);
       }
-      tools.hidden = !starts.length;
+      tools.hidden = !runs.length;
       go(0);
     },
   };

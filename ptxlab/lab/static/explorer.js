@@ -181,6 +181,7 @@ function render({ model, el }) {
     opened = finding;
     ptx.sign(signsOf(finding));
     python.sign(signsOf(finding, rowsOf));
+    views.sign([...signsOf(finding)].map(([line, sign]) => [line, sign, () => goTo({ line })]));
     found.textContent = n ? `✗ ${n} finding${n > 1 ? "s" : ""}` : "";
   }
 

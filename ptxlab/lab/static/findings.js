@@ -44,17 +44,12 @@ export function makeFindings(go, opened, sourceOf, debug = null) {
       where = here || !finding.parties.length ? "" : ` · ${finding.parties.map(placeOf).join(" and ")}`,
       act = { "aria-expanded": String(here), onclick: () => pick(k) };
     const more = here && [
-      h("p", null, finding.message),
+      h("p", null, finding.message, finding.more && ` · ${finding.more}`),
       h("ol", null, finding.parties.map(access)),
       debug && !finding.parties.length ? debug(k, -1) : null,
-      h("p.pl-note", null, finding.more),
     ];
-    return h(
-      "section",
-      { "aria-current": here ? "true" : null },
-      h("button.pl-quiet", act, what, of, where),
-      more || [],
-    );
+    const head = h("button.pl-quiet", act, what, of, where);
+    return h("section", { "aria-current": here ? "true" : null }, head, more || []);
   }
 
   function pick(k) {

@@ -16,7 +16,7 @@ export const fileOf = (files, row) => files.filter(([first]) => first <= row).po
  * made, and escaped, by Python. */
 export function laid(html) {
   const text = html.replace(/<[^>]*>/g, ""),
-    aligned = html.includes('class="o"') && /^ {4}( *)((?:@\S+ +)?\S+) /.exec(text);
+    aligned = html.includes('class="o"') && /^ {4}( *)((?:@\S+ +)?\S+)(?: |$)/.exec(text);
   if (!aligned) {
     const indent = /^ */.exec(text)[0].length;
     return `<code style="--hang:${indent + 4}ch">${html || " "}</code>`;
@@ -24,6 +24,13 @@ export function laid(html) {
   const gap = " ".repeat(Math.max(1, OPCODE - aligned[2].length));
   const tight = html.replace(/^ {4}/, "").replace(/(\S) {2,}/, `$1${gap}`);
   return `<code style="--hang:${aligned[1].length + OPCODE}ch">${tight}</code>`;
+}
+
+/** A mark of a pane's ruler, so far down in the whole text; a press on it goes there. */
+export function rulerMark(top, css, onclick, text = "") {
+  const mark = h(`span.${css}`, { onclick }, text);
+  mark.style.top = top;
+  return mark;
 }
 
 const same = (a, b) => a === b || (a.length === b.length && a.every((line, k) => line === b[k]));
@@ -207,9 +214,8 @@ export function makePane(title, onselect) {
       marked = signs;
       for (const line of [...old.keys(), ...signs.keys()]) signLine(line);
       const dots = [...signs].map(([line, text]) => {
-        const dot = h("span", null, text);
-        dot.style.top = `min(${(100 * (line - 1)) / Math.max(1, rows.length)}%, ${LINE * (line - 1)}px)`; // beside it in a short text
-        return dot;
+        const top = `min(${(100 * (line - 1)) / Math.max(1, rows.length)}%, ${LINE * (line - 1)}px)`; // beside it in a short text
+        return rulerMark(top, "pl-at", () => setCurrent(line, true), text);
       });
       ruler.replaceChildren(...dots);
     },

@@ -286,6 +286,7 @@ interface State {
   row: number;
   note?: string;
   kernel?: Record<"m" | "l" | "rescale", (number | null)[]>;
+  before?: Record<"m" | "l" | "rescale", (number | null)[]> | null;
   numpy?: Record<"m" | "l" | "rescale", (number | null)[]>;
   makers?: Record<string, number[]>;
   scores?: ([number, number | null])[];

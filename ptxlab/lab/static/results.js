@@ -43,10 +43,16 @@ export function makeResults({ data, fresh }, links, chooseRow, findings, problem
     counters = makeCounters((line) => links.link("ptx", line, true)),
     roofline = makeRoofline(),
     occupancy = makeOccupancy();
+  const cards = [state.el, errors.el, tiles.el],
+    named = ["Softmax", "Error", "Tiles"].map((name, k) => [String(k), name]);
+  const alone = choice("picture", named, "0", (key) => {
+    cards.forEach((card, k) => card.classList.toggle("pl-away", String(k) !== key)); // where there is room for one
+  });
+  alone.pick("0");
   const empty = h("p.pl-blank");
   let waits = "";
   const pages = {
-    error: [empty, h("div.pl-pictures", null, state.el, errors.el, tiles.el), ways.el],
+    error: [empty, h("div.pl-pictures", null, cards, alone), ways.el],
     counters: [counters.el],
     roofline: [h("div.pl-cards", null, roofline.el, occupancy.el)],
     findings: [findings.el],

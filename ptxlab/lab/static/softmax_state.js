@@ -8,9 +8,9 @@ import { isDark } from "./errors.js";
 
 const LOW = 170; // pixels of a plot below which it has no chart of the output
 const SERIES = [
-  ["m", "running maximum m", "the largest logit seen so far"],
-  ["l", "running sum l", "the sum of exp(logit − m) so far"],
-  ["rescale", "rescale", "exp(m before − m after): what was summed so far is multiplied by it"],
+  ["m", "running maximum"],
+  ["l", "running sum"],
+  ["rescale", "exp(m before − m after), by which sums shrink"],
 ];
 const OUTPUT = "o"; // the fourth chart: the output row, not yet divided by l
 const STEPS = ["m", "rescale", "o", "l"]; // of a tile, in the order of the algorithm
@@ -40,6 +40,7 @@ export function makeStatePlot(onpick) {
     h("span.pl-keyed.pl-scored", null, h("span.pl-key-score"), "score"),
     h("span.pl-keyed.pl-unseen", null, h("span.pl-key-hatch"), "masked key"),
     h("span.pl-keyed", null, h("span.pl-key-line"), "kernel"),
+    h("span.pl-keyed.pl-earlier", null, h("span.pl-key-line"), "before"),
     h("span.pl-keyed", null, h("span.pl-key-ring"), "numpy float64"),
   ];
   const out = plotCard("Online softmax", "", keys, paint),
@@ -55,6 +56,13 @@ export function makeStatePlot(onpick) {
   let timer = 0;
 
   const output = () => (room.height < LOW ? null : data?.output); // the charts need the room
+  /** What chart titles say of the tile in hand: m and l before it and after it, the factor between them. */
+  function valueIn(key, k) {
+    const of = (tile) => short(data.kernel[key][tile]);
+    if (k < 0) return "";
+    if (key === "rescale") return ` × ${of(k)}`;
+    return k && !data.parts ? ` ${of(k - 1)} → ${of(k)}` : ` ${of(k)}`;
+  }
   const names = () => (output() ? [...SERIES.map(([key]) => key), OUTPUT] : SERIES.map(([key]) => key));
   /** Top and height of each chart: the scores need the most room. */
   function charts(height) {
@@ -82,12 +90,13 @@ export function makeStatePlot(onpick) {
     const boxes = charts(height),
       root = drawing(width, height);
     const stop = timer ? at : n; // while it plays, what is to come is not there yet
+    const inHand = at >= 0 ? at : (chosen?.[1] ?? -1),
+      finite = (of) => [...(of?.entries() || [])].filter(([k, v]) => k < n && Number.isFinite(v));
     SERIES.forEach(([key, title], row) => {
       const [top, high] = boxes[row],
         scores = key === "m" && data.scores ? data.scores : [],
-        mine = [...data.kernel[key].entries()].filter(([, v]) => Number.isFinite(v)),
-        exact = [...data.numpy[key].entries()].filter(([, v]) => Number.isFinite(v));
-      const all = [...mine, ...exact, ...scores].map(([, v]) => v).filter(Number.isFinite);
+        [mine, exact, was] = [data.kernel, data.numpy, data.before].map((of) => finite(of?.[key]));
+      const all = [...mine, ...exact, ...was, ...scores].map(([, v]) => v).filter(Number.isFinite);
       let lo = Math.min(...all),
         hi = Math.max(...all);
       if (key === "rescale") [lo, hi] = [0, 1];
@@ -98,8 +107,9 @@ export function makeStatePlot(onpick) {
       if (at >= 0) root.append(rect(edge(at), top - 2, Math.max(1, each), high + 4, "pl-now"));
       for (const v of high < 16 ? [hi] : [lo, hi])
         root.append(label(left - 5, y(v) + (v === lo ? 2 : 7), short(v), "pl-tick", "end"));
-      const name = key === "m" && scores.length ? "scores, and their running maximum m" : title;
-      root.append(label(left, top - 6, name, `pl-name pl-${key}`));
+      const name = label(left, top - 6, key + valueIn(key, inHand), `pl-name pl-${key}`);
+      name.append(s("tspan", { dx: 6 }, title + (scores.length ? ", over the scores" : "")));
+      root.append(name);
       if (scores.length) {
         const of = (j) => (left + Math.min(n, (j + 0.5) / data.tile_kv) * each).toFixed(1),
           there = scores.filter(([j, v]) => v !== null && j < (stop + 1) * data.tile_kv),
@@ -109,12 +119,16 @@ export function makeStatePlot(onpick) {
       }
       const shown = mine.filter(([k]) => data.parts || k <= stop);
       // Stairs: what holds until the next tile. Parts do not follow one another: stems instead.
-      const drawn = shown.map(([k, v], i) => {
-        if (data.parts) return `M${x(k)} ${y(lo)}V${y(v)}`;
-        const follows = i && shown[i - 1][0] === k - 1;
-        return `${follows ? "L" : "M"}${edge(k).toFixed(1)},${y(v).toFixed(1)}H${edge(k + 1).toFixed(1)}`;
-      });
-      root.append(path(drawn.join(""), `pl-series pl-${key}`));
+      const stairs = (line, css) => {
+        const steps = line.map(([k, v], i) => {
+          if (data.parts) return `M${x(k)} ${y(lo)}V${y(v)}`;
+          const follows = i && line[i - 1][0] === k - 1;
+          return `${follows ? "L" : "M"}${edge(k).toFixed(1)},${y(v).toFixed(1)}H${edge(k + 1).toFixed(1)}`;
+        });
+        root.append(path(steps.join(""), `pl-series pl-${css}`));
+      };
+      if (was.length) stairs(was, "earlier");
+      stairs(shown, key);
       const every = Math.max(1, Math.ceil(n / 60));
       for (const [k, v] of n <= 80 ? shown : []) root.append(dot(x(k), y(v), 2.2, `pl-dot pl-${key}`));
       for (const [k, v] of exact) if (k % every === 0 && k <= stop) root.append(dot(x(k), y(v), 4, "pl-ring"));
@@ -160,8 +174,9 @@ export function makeStatePlot(onpick) {
     out.read.textContent =
       `${unit()} ${k}: ` +
       SERIES.map(([key]) => {
-        const [mine, exact] = [data.kernel[key][k], data.numpy[key][k]];
-        return `${key} ${short(mine, 6)}` + (Number.isFinite(exact) ? ` (numpy ${short(exact, 6)})` : "");
+        const [mine, exact, was] = [data.kernel, data.numpy, data.before].map((of) => of?.[key][k]);
+        const more = (name, v) => (Number.isFinite(v) ? ` (${name} ${short(v, 6)})` : "");
+        return `${key} ${short(mine, 6)}` + more("numpy", exact) + (was === mine ? "" : more("before", was));
       }).join(", ");
     draw();
   }
@@ -285,6 +300,7 @@ export function makeStatePlot(onpick) {
           : "Hover or arrow keys: values. Click or Enter: the PTX that made the point.";
       legend.hidden = !real;
       legend.querySelector(".pl-scored").hidden = !data?.scores;
+      legend.querySelector(".pl-earlier").hidden = !data?.before;
       legend.querySelector(".pl-unseen").hidden = !data?.scores?.some(([, v]) => v === null);
       const what = real && `running maximum, running sum, rescale and output row of ${data.label}`,
         keys = "arrow keys move, Enter selects the PTX lines that made the point; the table has the numbers.",

@@ -13,6 +13,7 @@ export function makeViews(model, { data, code, fresh }, { ptx, python, sass }, o
     note = h("p.pl-note.pl-diff-note", { "aria-live": "polite" });
   let view = "auto", // "diff" and "code" where somebody has chosen; else the diff, where there is one
     wholeOf = -1, // the answer of which the whole code must be in sight
+    signs = [], // of findings
     language = model.get("wants_sass") ? "sass" : "ptx";
   const views = choice(
     "view",
@@ -133,6 +134,7 @@ export function makeViews(model, { data, code, fresh }, { ptx, python, sass }, o
       else if (now) says = now.note || "There is no machine code to compare.";
       diff.show(value?.rows, value?.old, now?.lines, sides, says, wrote);
     }
+    diff.sign(language === "ptx" ? signs : []);
     paintNote();
   }
 
@@ -209,5 +211,11 @@ export function makeViews(model, { data, code, fresh }, { ptx, python, sass }, o
     show();
   }
 
-  return { el, diff, panes, show, showCode, paintDiff, paintHeat, paintPython, paintSass, compares: diffs };
+  /** Marks PTX lines in the comparison: see `diff.sign`. */
+  function sign(next) {
+    signs = next;
+    show();
+  }
+
+  return { el, diff, sign, panes, show, showCode, paintDiff, paintHeat, paintPython, paintSass, compares: diffs };
 }
