@@ -198,7 +198,7 @@ def test_wmma_store(shape: str, type_: str, layout: str) -> None:
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("size", [4, 8, 16])
-@pytest.mark.parametrize("more", ["", ", %r1", ", %p1", ", 2", "guard", "split"])
+@pytest.mark.parametrize("more", ["", ", %r12", ", %p1", ", 2", "guard", "split"])
 def test_cp_async(size: int, more: str) -> None:
     """Copies `size` bytes per lane to a swizzled place; the rest of what is not read becomes zeros."""
     lane, x = np.arange(LANES), np.arange(1024, dtype=np.uint32)
@@ -213,7 +213,7 @@ def test_cp_async(size: int, more: str) -> None:
     xor.b32 %r9, %r8, {3 * size};
     add.u32 %r9, %r9, %r7;
     cvt.u64.u32 %rd5, %r8; add.u64 %rd5, %rd5, %rd2;
-    setp.gt.u32 %p1, %r1, 20;
+    setp.gt.u32 %p1, %r1, 20; min.u32 %r12, %r1, {size};
     {"@%p1 bra SKIP;" if more == "split" else ""}
     {guard}cp.async.{"cg" if size == 16 else "ca"}.shared.global [%r9], [%rd5+{2 * size}], {size}{given};
 SKIP:
@@ -227,7 +227,7 @@ SKIP:
 """
     out = same_everywhere(body, x=x, out=np.zeros(128, np.uint32)).view(np.uint8)
     expected = np.full(128, 7, np.uint32).view(np.uint8)
-    copied = {", %r1": np.minimum(lane, size), ", %p1": np.where(lane > 20, 0, size), ", 2": np.full(LANES, 2)}
+    copied = {", %r12": np.minimum(lane, size), ", %p1": np.where(lane > 20, 0, size), ", 2": np.full(LANES, 2)}
     runs = {"guard": lane > 20, "split": lane <= 20}.get(more, lane >= 0)
     for k in lane[runs]:
         count = int(copied.get(more, np.full(LANES, size))[k])

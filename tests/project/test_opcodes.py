@@ -23,7 +23,6 @@ ALLOWED = {
     "course/feedback_sentences.py": "tells whether a student's threads end before the last instruction",
     "course/gallery": "teaches single opcodes",
     "course/scoreboard": "says which instructions the next rung needs",
-    "course/pictures": "draws the way of a tile through single opcodes",
     "course/value_watch.py": "follows a student's kernel to single opcodes",
     "emulate/jit/translation/intrinsics.py": OTHER + "LLVM's words for operations",
     "emulate/program/video.py": "what each video instruction computes, in other instructions",

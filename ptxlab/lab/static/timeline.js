@@ -109,7 +109,7 @@ function underWay(data, roles, now) {
   const at = ({ spans, warp }, wanted) =>
     spans
       .filter(([kind, begin, end]) => kind === wanted && begin <= now && now < end)
-      .map((span) => ({ mbarrier: span[6], bytes: span[7], warp }));
+      .map((span) => ({ place: span[6], bytes: span[7], warp }));
   const copies = data.rows.flatMap((row) => at(row, "copy")),
     waits = data.rows.flatMap((row) => at(row, "wait")),
     groups = roles.flatMap((role) => at(role, "wgmma")).length;
@@ -118,8 +118,8 @@ function underWay(data, roles, now) {
   if (copies.length)
     said.push(`${plural(copies.length, "copy", "copies")} of ${grouped.format(bytes)} bytes in flight`);
   if (groups) said.push(`${plural(groups, "wgmma group")} in flight`);
-  for (const key of new Set(waits.map(({ mbarrier }) => mbarrier))) {
-    const warps = waits.filter(({ mbarrier }) => mbarrier === key).map(({ warp }) => warp),
+  for (const key of new Set(waits.map(({ place }) => place))) {
+    const warps = waits.filter(({ place }) => place === key).map(({ warp }) => warp),
       over = (data.phases[key] || []).filter(([time]) => time <= now).length,
       phases = over ? `, of which ${plural(over, "phase is", "phases are")} over` : "";
     said.push(
