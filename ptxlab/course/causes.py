@@ -15,6 +15,7 @@ from ptxlab.isa.special_registers import SPECIAL_REGISTERS
 Array = NDArray[Any]
 Known = Iterable[tuple[Any, str]]
 """Known mistakes: (the result that it gives, or whether it fits; its sentence)."""
+_NUMBERS = re.compile(r"\d+(?:, \d+)*")
 
 
 def fitting(known: Known | Callable[[], Known], got: Array, only: Any, rtol: float, atol: Any) -> set[str]:
@@ -31,9 +32,10 @@ def fitting(known: Known | Callable[[], Known], got: Array, only: Any, rtol: flo
 
 
 def contradicted(cause: str, others: Iterable[frozenset[str] | None]) -> bool:
-    """Whether a sentence does not fit in another case that is wrong; the numbers in it may be those of the case."""
-    plain = [{re.sub(r"\d+", "", says) for says in fits} for fits in others if fits is not None]
-    return not all(re.sub(r"\d+", "", cause) in fits for fits in plain)
+    """Whether a sentence does not fit in another case that is wrong; the numbers in it, and lists
+    of them, may be those of the case."""
+    plain = [{_NUMBERS.sub("", says) for says in fits} for fits in others if fits is not None]
+    return not all(_NUMBERS.sub("", cause) in fits for fits in plain)
 
 
 class Said(NamedTuple):

@@ -42,12 +42,12 @@ WRONG = {
             "sectors; at most",
         ),
         (but("09-many", ("m + k.log2(l) * LN2", "m + k.log2(l)")), "log2 was not converted back"),
+        (but("09-many", ("(f32, -math.inf)", "(f32, 0.0)")), "From what were they measured?"),
     ),
     "10-offset": (
         (but("10-offset", ("pages[j // page_size] * page_size + j % page_size", "j")), "it is in page 7 of the pool"),
         (but("10-offset", (" * heads + head", "")), "you say 40, the machine"),
         (but("10-offset", (" * page_size + j % page_size", " + j % page_size")), "you say 64, the machine says 232"),
-        (but("10-offset", ("slot * heads + head", "head * page_size + slot")), "the machine says"),
     ),
     "10-last": (
         (find("10-last").starter, "slots of its last page unused"),

@@ -32,7 +32,7 @@ def _square(g: Grading, answer: Any) -> None:
         )
         says = f"Thread 0 had the number 3. Its square is 9; now it is {x[0]:g}."
         g.equal(f"{count} numbers", x, was * was + 1, says=says, known=known)
-    g.note("Every thread squared its own number: one mul, one add. You have written PTX.")
+    g.note("Every thread squared its own number and added 1. You have written PTX.")
 
 
 _FIRST = '''

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -224,6 +225,16 @@ Fix it, and keep one barrier per round.
 )
 
 
+def _size_signs(found: Any) -> str:
+    """What a fault says of the size of a chunk's source."""
+    past = re.search(r"elements (\d+) to \d+ of 'x', which has (\d+)", str(found))
+    if "the source size goes from 0 to 16" in str(found):
+        return "A chunk has 16 bytes, and `size` says more. How many of them lie before the end of `x`?"
+    if past and int(past[1]) > int(past[2]):
+        return f"That chunk begins at number {past[1]}, behind all {past[2]}. What is n less that, in a u32?"
+    return ""
+
+
 def _tail(g: Grading, answer: Any) -> None:
     def draw(rng: np.random.Generator) -> tuple[int, int]:
         return int(rng.choice([1, 2])), int(rng.integers(1, 900))
@@ -233,7 +244,7 @@ def _tail(g: Grading, answer: Any) -> None:
         tiles = -(-n // (4 * threads))
         x = g.rng.integers(1, 50, n).astype(np.float32)
         y = np.full(tiles * threads, np.nan, np.float32)
-        run = g.launch(answer, 1, threads, x, y, n, build={"W": warps}, orders=True)
+        run = g.launch(answer, 1, threads, x, y, n, build={"W": warps}, orders=True, signs=_size_signs)
         if run is None:
             continue
         whole = np.zeros(tiles * threads * 4, np.float32)

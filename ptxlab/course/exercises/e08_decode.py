@@ -96,7 +96,11 @@ def _maximum(g: Grading, answer: Any) -> None:
             f"{n} numbers, the largest is x[{best}] = {x[best]:.4g}, which lane {best % 32} has read. "
             f"Lane {lane} stored {y[lane]:.4g}."
         ]
-        if y[lane] == own and wrong:
+        if wrong and y[lane] < x.min():
+            says.append(
+                "No number of x is so small. Does an exchange keep the larger of its two numbers, or their sum?"
+            )
+        elif y[lane] == own and wrong:
             says.append(
                 f"That is the largest of its own numbers {lane}, {lane + 32}, ...: it has heard from no other lane."
             )
@@ -105,8 +109,6 @@ def _maximum(g: Grading, answer: Any) -> None:
         elif y[lane] in x and wrong:
             at = int(np.flatnonzero(x == y[lane])[0])
             says.append(f"That is x[{at}], so lane {lane} has heard from lane {at % 32} and not of x[{best}].")
-        if wrong and y[lane] < x.min():
-            says.append("No number of x is so small. What does an exchange do with its two numbers?")
         if y[lane] >= 0:
             says.append("All numbers are below 0, so it did not come from x: what did the running maximum begin with?")
         if g.part(f"every lane has the maximum of {n} numbers", not wrong, says):

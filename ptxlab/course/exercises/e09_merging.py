@@ -352,11 +352,12 @@ def _weighed(lse: Any, o: Any) -> Known:
 
 
 def _many(g: Grading, answer: Any) -> None:
-    def draw(rng: np.random.Generator) -> tuple[int, int, int, int]:
-        return int(rng.integers(1, 12)), int(rng.integers(1, 4)), 64, 3
+    def draw(rng: np.random.Generator) -> tuple[int, int, int, int, int]:
+        return int(rng.integers(1, 12)), int(rng.integers(1, 4)), 64, 3, int(rng.choice((0, -300)))
 
-    for parts, rows, dim, sigma in g.vary(((4, 2, 32, 3),), hidden=draw, edges=((3, 2, 64, 90), (1, 1, 32, 3))):
-        lse = (sigma * g.rng.standard_normal((parts, rows))).astype(np.float32)
+    edges = ((3, 2, 64, 90, 0), (1, 1, 32, 3, -200))
+    for parts, rows, dim, sigma, mean in g.vary(((4, 2, 32, 3, 0),), hidden=draw, edges=edges):
+        lse = (sigma * g.rng.standard_normal((parts, rows)) + mean).astype(np.float32)
         o = g.rng.standard_normal((parts, rows, dim)).astype(np.float32)
         gone = g.rng.random((parts, rows)) < 0.3
         gone[-1] = False  # each row has a key somewhere
@@ -371,7 +372,9 @@ def _many(g: Grading, answer: Any) -> None:
         want = (weights[..., None] * o).sum(axis=0) / weights.sum(axis=0)[:, None]
         want_lse = top + np.log(weights.sum(axis=0))
         lost = bool(gone[0, 0]) and not np.isfinite(merged).all()
-        says, known = "Part 0 of row 0 is without keys." if lost else "", functools.partial(_weighed, lse, o)
+        says, far = "Part 0 of row 0 is without keys." if lost else "", not np.isfinite(merged).any() and mean < -100
+        zero = f"All log-sum-exps are near {mean}, and every weight is 0. From what were they measured?"
+        known = ((far, zero), *(_weighed(lse, o) if not far else ()))
         if g.close(f"{parts} parts, {rows} rows: o", merged, want, rtol=1e-4, atol=1e-5, says=says, known=known):
             sums, case = functools.partial(log_sums, top, weights.sum(axis=0)), f"{parts} parts, {rows} rows: lse"
             g.close(case, merged_lse, want_lse, rtol=1e-4, atol=1e-5, known=sums)

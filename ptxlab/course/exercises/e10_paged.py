@@ -173,13 +173,13 @@ def _known(q: Any, cache: PagedCache) -> Known:
         (right, straight, "The keys are those of the table, and the values are the first rows of the pool."),
         (straight, right, "The values are those of the table, and the keys are the first rows of the pool."),
         (short, short, "The last key of each sequence is missing."),
-        (whole, whole, "The keys of the last page are missing."),
+        (whole, whole, "The keys of a last page that is not full are missing. How is the number of pages rounded?"),
         (of_last, of_last, "Of each page as many keys count as the last one has. How many has a page before it?"),
     ):
-        if all(map(len, rows)):
-            three = ((x[None, None, None], keys[k][None, None], values[v][None, None])
-                     for x, k, v in zip(q, rows, others, strict=True))  # fmt: skip
-            yield np.array([reference.attention(*one).o[0, 0, 0] for one in three]), says
+        three = ((x[None, None, None], keys[k][None, None], values[v][None, None])
+                 for x, k, v in zip(q, rows, others, strict=True))  # fmt: skip
+        nothing = np.full(q.shape[1], np.nan)  # no key: 0 / 0
+        yield np.array([reference.attention(*one).o[0, 0, 0] if one[1].size else nothing for one in three]), says
 
 
 def _lengths(rng: np.random.Generator) -> tuple[tuple[int, ...], int, int]:
@@ -337,7 +337,9 @@ def _lookup(g: Grading, answer: Any) -> None:
         )  # fmt: skip
         if run is None:
             continue
-        says = "All slots without a key hold NaN, and one of them was read." if np.isnan(o).any() else ""
+        past = np.array(lengths) % size > 0  # rows that have slots without a key
+        read = past.any() and (np.isnan(o).any(axis=1) == past).all()
+        says = "All slots without a key hold NaN, and one of them was read." if read else ""
         case, known = f"lengths {lengths}, pages of {size}", functools.partial(_known, q, cache)
         if g.close(case, o, _expected(q, cache), rtol=1e-3, atol=1e-4, says=says, known=known):
             pages = sum(-(-n // size) for n in lengths)
