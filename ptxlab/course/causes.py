@@ -148,7 +148,7 @@ def exchanged(x: Array, distances: Iterable[int], op: Any, mode: str = "bfly") -
     """Numbers of lanes, [..., 32], after exchanges of these distances: each lane keeps op(its own, what it hears)."""
     lanes = np.arange(32)
     for d in distances:
-        source = {"bfly": lanes ^ d, "down": lanes + d, "up": lanes - d}[mode]
+        source = {"bfly": lanes ^ d, "down": lanes + d, "up": lanes - d, "idx": lanes * 0 + d}[mode]
         x = op(x, x[..., np.where((source < 0) | (source > 31), lanes, source)])
     return x
 
@@ -161,6 +161,7 @@ def log_sums(m: Array, l: Array) -> Iterator[tuple[Array, str]]:
     yield m, "What came out is the maximum alone. Where does the sum l go?"
     yield m * two, "What came out is the maximum alone, in units of ln 2. Where does the sum l go?"
     yield (m + log) * two, "What came out is the right number in units of ln 2. What brings log2 to ln?"
+    yield m * np.log(2) + log, "The maximum was multiplied by ln 2 once too often. In which units is it?"
     yield m * two + log, "The logarithm of l is in natural units there, and m is in units of ln 2."
     yield (m + log) * two**2, "What came out is log2(e)² times too large. Which factor brings log2 to ln?"
     yield m + l, "The sum l itself was added to the maximum. Which function of it is meant?"

@@ -74,9 +74,13 @@ def _wavefronts(g: Grading, answer: Any) -> None:
                 32 // len({(lane // wide * row + lane % wide) % 32 for lane in range(32)}),
                 "You share 32 lanes evenly among the banks that are used. Which one is asked most?",
             ),
+            *(
+                (max(1, n), "You go on from the rule for one column. Which lanes meet in a bank here?")
+                for n in (math.gcd(row, 32) * wide // 32, math.gcd(row, 32) // wide)
+            ),
             (
-                max(1, math.gcd(row, 32) * wide // 32),
-                "You go on from the rule for one column. Which lanes meet in a bank here?",
+                -(-(32 // wide * row) // 32),
+                "You count all words from the first row to the last. Which of them are read?",
             ),
             (32 // wide, "That is the number of rows. Which of them begin in the same bank?"),
         )
