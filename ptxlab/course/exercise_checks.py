@@ -399,7 +399,9 @@ class Grading:
             right = np.isclose(got.astype(np.float64), want.astype(np.float64), rtol=rtol, atol=atol)
         right |= ~np.broadcast_to(only, right.shape)
         launched, _ = self._whose(got, run)
-        fits = set() if right.all() else fitting(known, got, only, max(rtol, 1e-6), atol)
+        fits = (
+            set() if right.all() else fitting(known, got, only, max(rtol, 1e-6 if got.dtype != float else 1e-12), atol)
+        )
         cause = "".join(fits) if len(fits) == 1 else ""
         if launched is not None and launched.symptom:
             if not cause:

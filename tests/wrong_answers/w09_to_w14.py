@@ -110,9 +110,9 @@ WRONG = {
         (but("12-useful", ("(rows * columns)", "(rows * columns * heads_kv)")), "8 query heads, 64 keys"),
     ),
     "12-modulo": (
-        (find("12-modulo").starter, "Query head 1 read the keys of KV head 1; its group is that of KV head 0"),
-        (but("12-modulo", ("head // (Hq // Hkv)", "head // Hkv")), "Query head 1 read the keys of KV head 0"),
-        (but("12-modulo", ("head // (Hq // Hkv)", "head * 0")), "Block (1, 0, 0)"),
+        (find("12-modulo").starter, "You deal heads out one by one."),
+        (but("12-modulo", ("head // (Hq // Hkv)", "head // Hkv")), "You divide by the number of KV heads."),
+        (but("12-modulo", ("head // (Hq // Hkv)", "head * 0")), "Query head 2 read the keys of KV head 0"),
     ),
     "12-once": (
         (find("12-once").starter, "sectors; at most"),

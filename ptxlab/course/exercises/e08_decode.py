@@ -165,14 +165,14 @@ before it and after it. (`k.max(a, b)` is one `max` instruction, and works lane 
 def _dots(q: Any, key: Any) -> Known:
     """What the usual mistakes make of the scores."""
     lane, n = np.arange(32)[:, None], np.arange(len(q) // 32)
-    rows, across, near = (at.reshape(-1) for at in (lane * len(n) + n, lane + 32 * n, lane + n))
+    rows, across, one, few = (at.reshape(-1) for at in (lane * len(n) + n, lane + 32 * n, lane + n, lane + len(n) * n))
     q, key = q.astype(float), key.astype(float)
     both, share = "Both loads must name the same element.", (q[across] * key[:, across]).reshape(len(key), 32, -1)
     return (
         (key[:, across] @ q[rows], f"Element 1 of the query was multiplied by element 32 of the key. {both}"),
         (key[:, rows] @ q[across], f"Element 1 of the key was multiplied by element 32 of the query. {both}"),
-        (key[:, near] @ q[near], f"Elements {len(n) - 1} to 31 count {len(n)} times, and those from {31 + len(n)} on "
-         "never. How far does a lane go in one step?"),
+        *((key[:, near] @ q[near], f"Some elements count several times, and those from {near.max() + 1} on never. How "
+           "far does a lane go in one step?") for near in (one, few)),
         (share.sum(axis=2)[:, 0], "What came out is lane 0's share of the sum. Who adds those of the other lanes?"),
     )  # fmt: skip
 

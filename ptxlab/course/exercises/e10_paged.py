@@ -59,6 +59,7 @@ def _offset(g: Grading, answer: Any) -> None:
             ((j * heads + head) * dim, f"You say where key {j} would lie in one piece. Which page is it in?"),
             (slot * dim, "You leave out the heads. How many rows has a slot, and which is the head's?"),
             (slot * heads + head, "You count rows. How many elements has each?"),
+            (slot * heads * dim + head, "You put the heads of a slot one element apart. How many has a head's row?"),
             (
                 (pages[j // size] * dim + (j % size * heads + head) * dim),
                 "You count one row for a page. How many has it?",

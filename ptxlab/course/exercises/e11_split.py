@@ -55,6 +55,10 @@ def _part(g: Grading, answer: Any) -> None:
             ),
             ((split * down, split * down + down), "You round the size down. Who has the last keys?"),
             (
+                (split * down, keys if split == splits - 1 else split * down + down),
+                "You round the size down, so the last part has the rest. Here it is the shortest.",
+            ),
+            (
                 (split * up, min(split * up + up, keys)),
                 "Yours begins past the last key. Where does a part without keys begin?",
             ),
@@ -227,17 +231,22 @@ def _partial(g: Grading, rows: int, splits: int, dim: int, sigma: float) -> tupl
 def _merged(partial: Any) -> Known:
     """What the usual mistakes make of the merge."""
     x, m, l = partial[..., :-2].astype(float), partial[..., -2].astype(float), partial[..., -1].astype(float)
-    away = m - m.max(axis=1, keepdims=True)
-    e, one, two = np.exp(away), np.ones_like(m), np.exp2(away)
-    return [((rows[..., None] * x).sum(axis=1) / (sums * l).sum(axis=1)[:, None], says) for rows, sums, says in (
-        (one, one, "The sums were added as if all maxima were the same. In which units is each of them?"),
-        (two, two, "What came out weighs the parts with powers of 2. Their maxima are in natural units, and `exp2` "
+    top = m.max(axis=1, keepdims=True)
+    own = np.exp(m - top)[:, None, np.arange(x.shape[2]) % x.shape[1]]  # thread d's
+    e, one, two, f, m, l = (
+        w[..., None] for w in (np.exp(m - top), np.ones_like(m), np.exp2(m - top), np.exp(l - top), m, l)
+    )
+    return [((rows * x).sum(axis=1) / sums.sum(axis=1), says) for rows, sums, says in (
+        (one, l, "The sums were added as if all maxima were the same. In which units is each of them?"),
+        (two, two * l, "What came out weighs the parts with powers of 2. Their maxima are in natural units, and `exp2` "
          "takes which?"),
-        (e, one, "The rows of the parts are scaled and their sums are not. In which units is each `l`?"),
-        (one, e, "The sums are scaled and the rows are not. In which units is each row?"),
-        (e * l, e, "What came out weighs each part by its `l` once more, as 09-share did. Are these parts divided "
+        (e, l, "The rows of the parts are scaled and their sums are not. In which units is each `l`?"),
+        (one, e * l, "The sums are scaled and the rows are not. In which units is each row?"),
+        (e * l, e * l, "What came out weighs each part by its `l` once more, as 09-share did. Are these parts divided "
          "already?"),
-        (1 / e, 1 / e, "The part with the smallest maximum weighs most. Which way round is the difference?"),
+        (1 / e, l / e, "The part with the smallest maximum weighs most. Which way round is the difference?"),
+        (own, own * l, "Thread d multiplies all parts by one factor, that of part d. Which does a part need?"),
+        (f, f * m, "Maximum and sum of a part have changed places. In which order do they lie?"),
     )]  # fmt: skip
 
 
