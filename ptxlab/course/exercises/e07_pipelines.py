@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
@@ -121,12 +122,28 @@ def _expected(x: Any, tiles: int, threads: int) -> Any:
     return x.reshape(tiles, threads, 4).sum(axis=2)[:, ::-1].reshape(-1)
 
 
+def _wait_signs(ptx: str, found: Any) -> str:
+    """What a finding says of a thread that waits for its copies, and reads another's."""
+    two = (
+        [party.thread for party in (found.first, found.second) if party]
+        if "a cp.async is in flight" in str(found)
+        else []
+    )
+    if len({*two}) == 2 and re.search(r"cp\.async\.wait_(group +0|all)", ptx):
+        return (
+            f"Thread {two[1][0]} waits for its own copies. What must come between its wait and another's read of them?"
+        )
+    return ""
+
+
 def _pipe(g: Grading, answer: Any, warps: int, tiles: int, **options: Any) -> tuple[Run | None, bool]:
     """Runs an answer on whole tiles; the run and whether y is right."""
     threads = 32 * warps
     x = g.rng.integers(-50, 50, tiles * threads * 4).astype(np.float32)
     y = np.full(tiles * threads, np.nan, np.float32)
-    run = g.launch(answer, 1, threads, x, y, tiles, build={"W": warps}, orders=True, **options)
+    kernel = g.build(answer, W=warps)
+    signs = functools.partial(_wait_signs, str(getattr(kernel, "ptx", "")))
+    run = kernel and g.launch(kernel, 1, threads, x, y, tiles, orders=True, signs=signs, **options)
     if run is None:
         return None, False
     right = _expected(x, tiles, threads)

@@ -42,6 +42,7 @@ def _sectors(g: Grading, answer: Any) -> None:
             (4 * stride, "You count as if each of the sectors from the first to the last were touched."),
             (31 * stride * 4 // 32 + 1, "You count all sectors from the first to the last. Which are touched?"),
             (32 if stride > 7 else 4, "You know two cases. How many sectors are touched between them?"),
+            (4 if stride == 1 else 32, "You know two cases. How many sectors are touched between them?"),
             (min(32, stride), "You count the stride. How many different sectors do 32 addresses touch?"),
             (len({lane * stride // 16 for lane in range(32)}), "A sector has 32 bytes. Yours has 64."),
         )
