@@ -15,7 +15,7 @@ from ptxlab.isa.special_registers import SPECIAL_REGISTERS
 Array = NDArray[Any]
 Known = Iterable[tuple[Any, str]]
 """Known mistakes: (the result that it gives, or whether it fits; its sentence)."""
-_NUMBERS = re.compile(r"\d+(?:, \d+)*")
+_NUMBERS = re.compile(r"\d+(?:, \d+)*")  # one, or a list of them
 
 
 def fitting(known: Known | Callable[[], Known], got: Array, only: Any, rtol: float, atol: Any) -> set[str]:
@@ -32,8 +32,7 @@ def fitting(known: Known | Callable[[], Known], got: Array, only: Any, rtol: flo
 
 
 def contradicted(cause: str, others: Iterable[frozenset[str] | None]) -> bool:
-    """Whether a sentence does not fit in another case that is wrong; the numbers in it, and lists
-    of them, may be those of the case."""
+    """Whether a sentence does not fit in another case that is wrong; its numbers may be those of the case."""
     plain = [{_NUMBERS.sub("", says) for says in fits} for fits in others if fits is not None]
     return not all(_NUMBERS.sub("", cause) in fits for fits in plain)
 

@@ -174,9 +174,7 @@ def _copy_signs(found: Any, m: int, T: int, D: int, threads: int) -> str:
         count = min(m, T)
         number, last = int(unread[1]) // 4, "`count` counts rows. What does the loop count?"
         ends = {threads: f"{threads} threads copied one number each. Who copies the others?", count: last}
-        return (
-            f"Of the {count * D} numbers of the first tile, number {number} was never written. {ends.get(number, '')}"
-        )
+        return f"Of {count * D} numbers of the first tile number {number} was never written. {ends.get(number, '')}"
     if found.kind == "memcheck" and "past the end of 'key'" in str(found) and m % T:
         return f"`key` ends in the last tile, which has {m % T} of its {T} rows. How far does the copy go there?"
     return ""

@@ -30,15 +30,17 @@ def _products(g: Grading, answer: Any) -> None:
             f"The launch has {blocks} block{'s' * (blocks > 1)} of 4 warps, "
             f"and {tiles} tile{'s' * (tiles > 1)} of 64 keys."
         )
+
+        def count(high: int, wide: int, rows: int = rows, keys: int = keys, D: int = D) -> int:
+            return 2 * (-(-rows // high) * high // 16) * (-(-keys // wide) * wide // 16) * (D // 16)
+
         known = (
-            *(
-                (2 * (high * -(-rows // high) // 16) * (wide * -(-keys // wide) // 16) * (D // 16), f"You round {says}")
-                for high, wide, says in (
-                    (16, 16, "up to 16. Whom does a block of 64 rows, and a tile of 64 keys, compute besides?"),
-                    (16, 64, "rows up to 16. How many warps has a block, also where rows are missing?"),
-                    (64, 16, "keys up to 16. How many keys of a tile are computed, also where some are missing?"),
-                )
+            (
+                count(16, 16),
+                "You round up to 16. Whom does a block of 64 rows, and a tile of 64 keys, compute besides?",
             ),
+            (count(16, 64), "You round rows up to 16. How many warps has a block, also where rows are missing?"),
+            (count(64, 16), "You round keys up to 16. How many does a tile compute, also where keys are missing?"),
             (found // 2, "You count one of attention's two products."),
             (4 * (rows // 64) * (keys // 64) * D // 2, "You leave out what is not whole, and it is computed."),
         )

@@ -124,15 +124,10 @@ def _expected(x: Any, tiles: int, threads: int) -> Any:
 
 def _wait_signs(ptx: str, found: Any) -> str:
     """What a finding says of a thread that waits for its copies, and reads another's."""
-    two = (
-        [party.thread for party in (found.first, found.second) if party]
-        if "a cp.async is in flight" in str(found)
-        else []
-    )
-    if len({*two}) == 2 and re.search(r"cp\.async\.wait_(group +0|all)", ptx):
-        return (
-            f"Thread {two[1][0]} waits for its own copies. What must come between its wait and another's read of them?"
-        )
+    waits = re.search(r"cp\.async\.wait_(group +0|all)", ptx)
+    if waits and "reads memory to which a cp.async" in str(found) and found.first.thread != found.second.thread:
+        other = f"Thread {found.second.thread[0]}"
+        return f"{other} waits for its own copies. What must come between its wait and another's read of them?"
     return ""
 
 

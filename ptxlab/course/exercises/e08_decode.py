@@ -97,9 +97,7 @@ def _maximum(g: Grading, answer: Any) -> None:
             f"Lane {lane} stored {y[lane]:.4g}."
         ]
         if wrong and y[lane] < x.min():
-            says.append(
-                "No number of x is so small. Does an exchange keep the larger of its two numbers, or their sum?"
-            )
+            says.append("No number of x is so small. Does an exchange keep the larger of two, or their sum?")
         elif y[lane] == own and wrong:
             says.append(
                 f"That is the largest of its own numbers {lane}, {lane + 32}, ...: it has heard from no other lane."

@@ -181,13 +181,8 @@ def _modulo(g: Grading, answer: Any) -> None:
         if run is None:
             continue
 
-        size, alone = (
-            heads // heads_kv,
-            [
-                reference.attention(q[None, :, None], key[None, [h]], value[None, [h]]).o[0, :, 0]
-                for h in range(heads_kv)
-            ],
-        )
+        size, rows = heads // heads_kv, q[None, :, None]
+        alone = [reference.attention(rows, key[None, [h]], value[None, [h]]).o[0, :, 0] for h in range(heads_kv)]
         known = [(np.array([alone[min(h, heads_kv - 1)][head] for head, h in enumerate(which)]), why)
                  for which, why in _others(np.arange(heads), heads, heads_kv)]  # fmt: skip
         near = [[bool(np.allclose(o[head], one[head], rtol=1e-3, atol=1e-4)) for one in alone] for head in range(heads)]

@@ -267,14 +267,11 @@ def _digits(g: Grading, answer: Any) -> None:
             (m + l, "What came out is m + l. In which units is it?"),
             ((m + l) / np.log(2.0), "What came out is (m + l) / ln 2. Which of the two units is larger?"),
             (
-                (m + l) * np.uint64(0x3F317218 << 32).view(np.float64),
-                "The literal has the bits of the f32, and zeros behind them. How many bits has the exponent of an f64?",
+                (m + l) * np.uint64(0x3F317218 << 32).view(float),
+                "The literal is an f32's bits and zeros. Is it a number near 0.69?",
             ),
             ((m + l) * 0.6931472, "The sum has 64 bits, and the literal is right in seven digits."),
-            (
-                (m.astype(np.float32) + l.astype(np.float32)).astype(float) * np.log(2.0),
-                "The literal is right. Which instructions round m and l to an f32?",
-            ),
+            (np.add(m, l, dtype="f4") * np.log([2.0]), "The literal is right. Which instructions round to an f32?"),
             (m + l * np.log(2.0), "The logarithm is in natural units there, and m is not."),
             ((m + m) * np.log(2.0), "What came out is 2 m ln 2. Where is l?"),
         )

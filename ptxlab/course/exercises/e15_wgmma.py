@@ -232,11 +232,8 @@ def _fields(ptx: str, swizzle: int, found: Any) -> str:
     strides = {int(n, 0) >> 32 & 0x3FFF for n in re.findall(r"or\.b64 .*, (\w+);", ptx) if n[0].isdigit()}
     if strides == {swizzle // 16}:
         return "The stride is that of one row there. From which row to which does the field go?"
-    if strides == {8 * swizzle} or not re.search(r"(shr|div)\.\w+ ", ptx):
-        return (
-            f"The {'stride' if strides == {8 * swizzle} else 'start'} is in bytes there. In which unit does it count?"
-        )
-    return ""
+    field = "stride" if strides == {8 * swizzle} else "" if re.search(r"(shr|div)\.\w+ ", ptx) else "start"
+    return field and f"The {field} is in bytes there. In which unit does it count?"
 
 
 def _descriptor(g: Grading, answer: Any) -> None:
