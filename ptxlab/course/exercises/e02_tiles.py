@@ -31,6 +31,8 @@ def _sectors(g: Grading, answer: Any) -> None:
         says = f"The launch has {blocks} block{'s' * (blocks > 1)}, and the {m} keys take {4 * m} bytes."
         known = (
             (-(-m // 8), "You count one block."),
+            (blocks * (m // 8), "You leave out the last sector, which is not full, and it is loaded."),
+            (n // T * -(-m // 8), "You leave out the last block, which is not full, and it loads."),
             (blocks * -(-m // T) * T // 8, "You round the keys up to whole tiles. What is loaded past the last key?"),
         )
         if g.predict(answer, (n, m, T), loads[1].sectors, says, known=known):

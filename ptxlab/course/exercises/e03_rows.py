@@ -69,6 +69,8 @@ def _loads(g: Grading, answer: Any) -> None:
             ((high + wide) * D, "Each load brings `vector` numbers. How many turns has the loop over d?"),
             ((high + wide) // vector * D, "You divide first, and a rest is lost. What is (1 + 2) // 4?"),
             ((high + wide) * D // vector // 32, "You divide by the 32 lanes. How many lanes execute one load?"),
+            (high * D // vector, "You count the loads of rows of Q alone."),
+            (wide * D // vector, "You count the loads of keys alone."),
             (high + wide, "You count one turn of the loop over d. How many has it?"),
             (found, "That is the count of all eight warps. How many does one execute?"),
             (high * wide * D // vector, "That counts a load for each product. How often is a row loaded for all keys?"),

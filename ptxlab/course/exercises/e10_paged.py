@@ -57,6 +57,7 @@ def _offset(g: Grading, answer: Any) -> None:
         known = (
             ((j * heads + head) * dim, f"You say where key {j} would lie in one piece. Which page is it in?"),
             (slot * dim, "You leave out the heads. How many rows has a slot, and which is the head's?"),
+            (slot * heads * dim, "You say where its slot begins. Which head is it?"),
             (slot * heads + head, "You count rows. How many elements has each?"),
             (slot * heads * dim + head, "You put the heads of a slot one element apart. How many has a head's row?"),
             (

@@ -91,6 +91,7 @@ def _dropped(g: Grading, answer: Any) -> None:
         known = (
             (list(range(keys - tile, keys)), "You leave out a whole tile. How many whole tiles does it do?"),
             ([keys - whole] if keys > whole else [], "You say how many keys are missing. Which ones?"),
+            (list(range(whole + 1, keys)), f"Whole tiles end before key {whole}. Who looks at that one?"),
             (list(range(whole)), "You name the keys that it looks at."),
         )
         g.predict(answer, (keys, tile), truth, says, known=known)

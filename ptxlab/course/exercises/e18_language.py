@@ -104,6 +104,8 @@ def _loads(g: Grading, answer: Any) -> None:
             (-(-columns * passes // 32), "You round up once. How many loads does each pass take?"),
             (passes + columns // 32, "You add the passes. How often is the row read?"),
             (-(-columns // 32), "You count one pass."),
+            (passes * (columns // 32), "You leave out the load of which some lanes are past the end."),
+            (passes * (columns // 32 + 1), "You add a round where the row ends with a whole one."),
         )
         g.predict(answer, (columns, passes), _loads_of(columns, passes), says, known=known)
     g.note("The softmax in CUDA C++ reads a row three times; in Triton the row stays in registers and is read once.")
