@@ -15,6 +15,7 @@ from ptxlab.isa.special_registers import SPECIAL_REGISTERS
 Array = NDArray[Any]
 Known = Iterable[tuple[Any, str]]
 """Known mistakes: (the result that it gives, or whether it fits; its sentence)."""
+_NUMBERS = re.compile(r"\d+(?:, \d+)*")  # one, or a list of them
 
 
 def fitting(known: Known | Callable[[], Known], got: Array, only: Any, rtol: float, atol: Any) -> set[str]:
@@ -31,9 +32,9 @@ def fitting(known: Known | Callable[[], Known], got: Array, only: Any, rtol: flo
 
 
 def contradicted(cause: str, others: Iterable[frozenset[str] | None]) -> bool:
-    """Whether a sentence does not fit in another case that is wrong; the numbers in it may be those of the case."""
-    plain = [{re.sub(r"\d+", "", says) for says in fits} for fits in others if fits is not None]
-    return not all(re.sub(r"\d+", "", cause) in fits for fits in plain)
+    """Whether a sentence does not fit in another case that is wrong; its numbers may be those of the case."""
+    plain = [{_NUMBERS.sub("", says) for says in fits} for fits in others if fits is not None]
+    return not all(_NUMBERS.sub("", cause) in fits for fits in plain)
 
 
 class Said(NamedTuple):
@@ -146,7 +147,7 @@ def exchanged(x: Array, distances: Iterable[int], op: Any, mode: str = "bfly") -
     """Numbers of lanes, [..., 32], after exchanges of these distances: each lane keeps op(its own, what it hears)."""
     lanes = np.arange(32)
     for d in distances:
-        source = {"bfly": lanes ^ d, "down": lanes + d, "up": lanes - d}[mode]
+        source = {"bfly": lanes ^ d, "down": lanes + d, "up": lanes - d, "idx": lanes * 0 + d}[mode]
         x = op(x, x[..., np.where((source < 0) | (source > 31), lanes, source)])
     return x
 
@@ -159,6 +160,7 @@ def log_sums(m: Array, l: Array) -> Iterator[tuple[Array, str]]:
     yield m, "What came out is the maximum alone. Where does the sum l go?"
     yield m * two, "What came out is the maximum alone, in units of ln 2. Where does the sum l go?"
     yield (m + log) * two, "What came out is the right number in units of ln 2. What brings log2 to ln?"
+    yield m * np.log(2) + log, "The maximum was multiplied by ln 2 once too often. In which units is it?"
     yield m * two + log, "The logarithm of l is in natural units there, and m is in units of ln 2."
     yield (m + log) * two**2, "What came out is log2(e)² times too large. Which factor brings log2 to ln?"
     yield m + l, "The sum l itself was added to the maximum. Which function of it is meant?"

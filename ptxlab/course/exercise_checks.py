@@ -399,7 +399,8 @@ class Grading:
             right = np.isclose(got.astype(np.float64), want.astype(np.float64), rtol=rtol, atol=atol)
         right |= ~np.broadcast_to(only, right.shape)
         launched, _ = self._whose(got, run)
-        fits = set() if right.all() else fitting(known, got, only, max(rtol, 1e-6), atol)
+        least = 1e-12 if got.dtype == np.float64 else 1e-6
+        fits = set() if right.all() else fitting(known, got, only, max(rtol, least), atol)
         cause = "".join(fits) if len(fits) == 1 else ""
         if launched is not None and launched.symptom:
             if not cause:

@@ -184,7 +184,8 @@ def graded(grade: Any, seed: int = 1) -> Feedback:
 def test_a_known_mistake_that_fits_one_case_by_chance_is_not_named(answer: Any, named: bool) -> None:
     def grade(g: Grading, answer: Any) -> None:
         for n in g.vary((3,), hidden=lambda rng: int(rng.integers(5, 9)), edges=(4,), count=3):
-            g.close("y", np.array([answer(n)]), np.array([n + 2]), known=[(np.array([n * n]), "You square.")])
+            says = f"{', '.join(map(str, range(n)))}: You square."  # its list of numbers is that of the case
+            g.close("y", np.array([answer(n)]), np.array([n + 2]), known=[(np.array([n * n]), says)])
 
     exercise = Exercise("02-x", "t", "fix", 1, "p", "answer = 1", "answer = 2", "answer", ("a", "b"), ("g",), grade)
     found = founded(exercise, answer, graded_by(exercise, answer))

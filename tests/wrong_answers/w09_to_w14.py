@@ -42,12 +42,12 @@ WRONG = {
             "sectors; at most",
         ),
         (but("09-many", ("m + k.log2(l) * LN2", "m + k.log2(l)")), "log2 was not converted back"),
+        (but("09-many", ("(f32, -math.inf)", "(f32, 0.0)")), "From what were they measured?"),
     ),
     "10-offset": (
         (but("10-offset", ("pages[j // page_size] * page_size + j % page_size", "j")), "it is in page 7 of the pool"),
         (but("10-offset", (" * heads + head", "")), "you say 40, the machine"),
         (but("10-offset", (" * page_size + j % page_size", " + j % page_size")), "you say 64, the machine says 232"),
-        (but("10-offset", ("slot * heads + head", "head * page_size + slot")), "the machine says"),
     ),
     "10-last": (
         (find("10-last").starter, "slots of its last page unused"),
@@ -110,9 +110,9 @@ WRONG = {
         (but("12-useful", ("(rows * columns)", "(rows * columns * heads_kv)")), "8 query heads, 64 keys"),
     ),
     "12-modulo": (
-        (find("12-modulo").starter, "Query head 1 read the keys of KV head 1; its group is that of KV head 0"),
-        (but("12-modulo", ("head // (Hq // Hkv)", "head // Hkv")), "Query head 1 read the keys of KV head 0"),
-        (but("12-modulo", ("head // (Hq // Hkv)", "head * 0")), "Block (1, 0, 0)"),
+        (find("12-modulo").starter, "You deal heads out one by one."),
+        (but("12-modulo", ("head // (Hq // Hkv)", "head // Hkv")), "You divide by the number of KV heads."),
+        (but("12-modulo", ("head // (Hq // Hkv)", "head * 0")), "Query head 2 read the keys of KV head 0"),
     ),
     "12-once": (
         (find("12-once").starter, "sectors; at most"),

@@ -32,7 +32,7 @@ def _square(g: Grading, answer: Any) -> None:
         )
         says = f"Thread 0 had the number 3. Its square is 9; now it is {x[0]:g}."
         g.equal(f"{count} numbers", x, was * was + 1, says=says, known=known)
-    g.note("Every thread squared its own number: one mul, one add. You have written PTX.")
+    g.note("Every thread squared its own number and added 1. You have written PTX.")
 
 
 _FIRST = '''
@@ -157,6 +157,7 @@ def _relu(g: Grading, answer: Any) -> None:
             (linear, "What came out is a*x + y. What becomes of it where it is negative?"),
             (np.maximum(np.float32(a) * before + x, 0), "x and y have changed places: a belongs to x."),
             (np.maximum(np.float32(a) * x, 0), "y was not added."),
+            (np.maximum(x * before + np.float32(a), 0), "x was multiplied by y, and a was added. What is a factor?"),
             (np.abs(linear), "What came out is the absolute value. What becomes of negative numbers?"),
             (np.maximum(np.float32(a) * x, 0) + before, "What was clipped at zero is the product, not the sum."),
             (np.float32(a) * np.maximum(x, 0) + before, "What was clipped at zero is x, not the sum."),

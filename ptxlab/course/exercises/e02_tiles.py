@@ -31,6 +31,8 @@ def _sectors(g: Grading, answer: Any) -> None:
         says = f"The launch has {blocks} block{'s' * (blocks > 1)}, and the {m} keys take {4 * m} bytes."
         known = (
             (-(-m // 8), "You count one block."),
+            (blocks * (m // 8), "You leave out the last sector, which is not full, and it is loaded."),
+            (n // T * -(-m // 8), "You leave out the last block, which is not full, and it loads."),
             (blocks * -(-m // T) * T // 8, "You round the keys up to whole tiles. What is loaded past the last key?"),
         )
         if g.predict(answer, (n, m, T), loads[1].sectors, says, known=known):
@@ -167,20 +169,21 @@ def _copied(q: Any, key: Any, T: int, threads: int) -> Iterator[tuple[Any, str]]
         yield np.abs(q @ np.concatenate(tiles).reshape(-1, D).T).sum(axis=1), f"What came out {says}"
 
 
-def _copy_signs(found: Any, m: int, T: int, D: int) -> str:
+def _copy_signs(found: Any, m: int, T: int, D: int, threads: int) -> str:
     """What a finding or a fault says of the copy."""
     unread = re.search(r"byte (\d+) of 'tile'", getattr(found, "where", ""))
     if found.kind == "uninitialised read" and unread:
         count = min(m, T)
-        told = f"Of the {count * D} numbers of the first tile, number {int(unread[1]) // 4} was never written."
-        return f"{told} `count` counts rows. What does the loop count?" if int(unread[1]) == 4 * count else told
+        number, last = int(unread[1]) // 4, "`count` counts rows. What does the loop count?"
+        ends = {threads: f"{threads} threads copied one number each. Who copies the others?", count: last}
+        return f"Of {count * D} numbers of the first tile number {number} was never written. {ends.get(number, '')}"
     if found.kind == "memcheck" and "past the end of 'key'" in str(found) and m % T:
         return f"`key` ends in the last tile, which has {m % T} of its {T} rows. How far does the copy go there?"
     return ""
 
 
 def _copy(g: Grading, answer: Any) -> None:
-    shown = ((32, 32, 32, 32, 4), (20, 50, 32, 16, 8), (70, 33, 64, 48, 3))
+    shown = ((32, 32, 64, 32, 4), (20, 50, 32, 16, 8), (70, 33, 64, 48, 3))
 
     def hidden(r: np.random.Generator) -> tuple[int, int, int, int, int]:
         n, m, warps, tile, dim = (int(r.integers(1, high)) for high in (100, 100, 4, 60, 12))
@@ -190,7 +193,7 @@ def _copy(g: Grading, answer: Any) -> None:
         q, key = (g.rng.integers(-4, 5, (rows, D)).astype(np.float32) for rows in (n, m))
         y = np.full(n, np.nan, np.float32)
         blocks = -(-n // block)
-        signs = functools.partial(_copy_signs, m=m, T=T, D=D)
+        signs = functools.partial(_copy_signs, m=m, T=T, D=D, threads=block)
         options: dict[str, Any] = {"counters": True, "orders": True, "signs": signs}
         run = g.launch(answer, blocks, block, q, key, y, n, m, build={"D": D, "T": T}, **options)
         if run is None:

@@ -67,6 +67,10 @@ def _loads(g: Grading, answer: Any) -> None:
         fma = counters.opcodes["fma.rn.f32"][0] // 8
         known = (
             ((high + wide) * D, "Each load brings `vector` numbers. How many turns has the loop over d?"),
+            ((high + wide) // vector * D, "You divide first, and a rest is lost. What is (1 + 2) // 4?"),
+            ((high + wide) * D // vector // 32, "You divide by the 32 lanes. How many lanes execute one load?"),
+            (high * D // vector, "You count the loads of rows of Q alone."),
+            (wide * D // vector, "You count the loads of keys alone."),
             (high + wide, "You count one turn of the loop over d. How many has it?"),
             (found, "That is the count of all eight warps. How many does one execute?"),
             (high * wide * D // vector, "That counts a load for each product. How often is a row loaded for all keys?"),
@@ -195,6 +199,9 @@ def _shared(s: Any) -> Known:
         (weights((), ALL), "Each row adds up to 1, and still its weights are wrong: each thread measured from its own "
          "maximum. Compare `top` in lanes 0 and 1."),
         (weights((), ()), "Each *thread's* four weights add up to 1. How many threads share a row?"),
+        (weights((), ()) / 16, "Each *thread's* four weights add up to 1/16, whatever the other 15 have."),
+        (weights(both[1:], both[1:]), "Lane 0 never hears lane 1, and it hears lane 16, of the other row. Which "
+         "distances join 16 neighbours?"),
         (weights(both, both), "What came out is a softmax over two rows together. Which lanes does the exchange with "
          "16 join, and whose are they?"),
         (weights(ALL, both),
@@ -328,8 +335,11 @@ def _logsumexp(g: Grading, answer: Any) -> None:
         right = top + np.log(np.exp(s - top[:, None]).sum(axis=1))
         case = f"{n} rows of {m} numbers"
         r = int(np.argmin(np.isclose(lse, right, rtol=1e-5, atol=1e-3)))
-        says = f"The maximum of row {r} is {top[r]:.6g}, and what was stored is the maximum {lse[r] - top[r]:+.4g}."
-        if g.close(f"right for {case}", lse, right, run=run, rtol=1e-5, atol=1e-3, says=says, known=_log_sums(s)):
+        says, away = f"The maximum of row {r} is {top[r]:.6g}", lse[r] - top[r]
+        says += f"; what was stored lies {abs(away):.4g} {'above' if away > 0 else 'below'} it."
+        zero = np.isneginf(lse).all() and (top < -100).all(), "All weights are 0. From what were they measured?"
+        known = (*_log_sums(s), zero)
+        if g.close(f"right for {case}", lse, right, run=run, rtol=1e-5, atol=1e-3, says=says, known=known):
             g.at_most(f"eight shuffles for {case}", run, "shuffles", 8 * 2 * blocks)
             g.at_most(f"no memory for {case}", run, "shared loads", 0)
             g.note(f"{case}: within {np.abs(lse - right).max():.1e}.")

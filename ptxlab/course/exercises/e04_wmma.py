@@ -11,7 +11,7 @@ from ptxlab.attention.prefill import attention
 from ptxlab.course.causes import Known
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
-from ptxlab.course.exercises.longer_product import DEEP, SETUP
+from ptxlab.course.exercises.longer_product import DEEP, SETUP, pieces
 from ptxlab.course.exercises.tensor_cores import executed, half, layouts
 from ptxlab.text import Instruction, Name, Vector, parse
 
@@ -30,11 +30,17 @@ def _products(g: Grading, answer: Any) -> None:
             f"The launch has {blocks} block{'s' * (blocks > 1)} of 4 warps, "
             f"and {tiles} tile{'s' * (tiles > 1)} of 64 keys."
         )
+
+        def count(high: int, wide: int, rows: int = rows, keys: int = keys, D: int = D) -> int:
+            return 2 * (-(-rows // high) * high // 16) * (-(-keys // wide) * wide // 16) * (D // 16)
+
         known = (
             (
-                2 * -(-rows // 16) * -(-keys // 16) * (D // 16),
+                count(16, 16),
                 "You round up to 16. Whom does a block of 64 rows, and a tile of 64 keys, compute besides?",
             ),
+            (count(16, 64), "You round rows up to 16. How many warps has a block, also where rows are missing?"),
+            (count(64, 16), "You round keys up to 16. How many does a tile compute, also where keys are missing?"),
             (found // 2, "You count one of attention's two products."),
             (4 * (rows // 64) * (keys // 64) * D // 2, "You leave out what is not whole, and it is computed."),
         )
@@ -79,6 +85,18 @@ def products(rows, keys, D):
 )
 
 
+def _read(q: Any, key: Any) -> Known:
+    """What comes out where the pieces of K are read key by key, and from other places."""
+    (n, D), count = key.shape, key.shape[1] // 16
+    for first, step, row, says in (
+        (0, 1, D, "Each block took keys 0 to 15. Where does its first key lie?"),
+        (1, D, D, "Keys begin D numbers apart, and steps 16. Which of `first` and `step` counts keys?"),
+        (1, 16, 16, "K was read as if a key had 16 numbers. How many has it in memory?"),
+    ):
+        blocks = [pieces(key.reshape(-1)[first * at :], 16 * step, row, count) for at in range(0, n, 16)]
+        yield np.hstack([sum(map(np.matmul, pieces(q, 16, D, count), np.swapaxes(b, 1, 2))) for b in blocks]), says
+
+
 def _keys(g: Grading, answer: Any) -> None:
     for n, D in g.vary(((16, 16), (48, 32)), hidden=lambda r: (16 * int(r.integers(1, 5)), 16 * int(r.integers(1, 5)))):
         q, key, s = half(g, 16, D), half(g, n, D), np.full((16, n), np.nan, np.float32)
@@ -88,8 +106,7 @@ def _keys(g: Grading, answer: Any) -> None:
             continue
 
         says = "In memory a row of K has D numbers, and a row of S has n."
-        same = np.tile(right[:, :16], n // 16)
-        known = [(same, "Each block took keys 0 to 15. Where does its first key lie?")] if n > 16 else []
+        known = [*_read(q, key)]
         if n == D:
             whole = q.astype(np.float32) @ key.astype(np.float32)
             known += [(whole, "What came out is Q K, not Q K': the rows of K were taken for rows.")]
@@ -153,7 +170,9 @@ def _reuse(g: Grading, answer: Any) -> None:
             continue
         right = a.astype(np.float32) @ b.astype(np.float32)
         if not np.array_equal(c, right):
-            g.equal(f"right for K = {K}", c, right, run=run)
+            moved = right.reshape(2, 16, 2, 16).transpose(2, 1, 0, 3).reshape(32, 32)
+            told = "The blocks at the top right and the bottom left have changed places. Where is each stored?"
+            g.equal(f"right for K = {K}", c, right, run=run, known=((moved, told),))
             continue
         loads, products = executed(run, "wmma.load"), executed(run, "wmma.mma")
         g.part(

@@ -52,9 +52,11 @@ def _holder(g: Grading, answer: Any) -> None:
     ):
         lane, register, half = _holders()[row, column]
         says = f"With a 1 there and 0 elsewhere, row {row} of the product was row {column} of B."
+        far = 4 * (row % 8) + column % 4, register, column // 4 % 2
         right_first = 2 * (register % 2) + register // 2
         known = (
             ((row % 8 + 8 * (column % 8 // 2), register, half), "You number lanes by columns. Which lanes have row 0?"),
+            (far, "You put columns c and c + 4 into one register. Which two columns share it?"),
             ((lane, right_first, half), "Register 1 holds what lies below, or what lies to the right?"),
             ((lane, register, row % 2), "Which of two neighbours shares a register: the one below, or beside?"),
         )

@@ -54,30 +54,19 @@ def _wavefronts(g: Grading, answer: Any) -> None:
         assert counters is not None
         truth = next(line.wavefronts for line in counters.by_line.values() if line.opcode.startswith("ld.shared"))
         says = f"The lanes read {counted(32 // wide, 'row')} of {counted(wide, 'float')}."
-        starts = [lane // wide * row % 32 for lane in range(32)]
+        starts, one = [lane // wide * row % 32 for lane in range(32)], math.gcd(row, 32)
+        banks = {(lane // wide * row + lane % wide) % 32 for lane in range(32)}
+        rule = "You go on from the rule for one column. Which lanes meet in a bank here?"
         known = (
-            (math.gcd(row, 32), "That is the rule for one column. Here the lanes of a row lie side by side."),
-            (
-                max(starts.count(bank) for bank in starts),
-                "You count rows' first banks alone. Which lanes lie beside them?",
-            ),
+            (one, "That is the rule for one column. Here the lanes of a row lie side by side."),
+            (max(map(starts.count, starts)), "You count rows' first banks alone. Which lanes lie beside them?"),
             (len({*starts}), "You count the banks in which rows begin. How many lanes ask for one bank?"),
-            (
-                32 // wide if row % 32 == 0 else 1,
-                "You say 1 unless rows are a multiple of 32 apart. Which other rows meet in a bank?",
-            ),
-            (
-                len({(lane // wide * row + lane % wide) % 32 for lane in range(32)}),
-                "You count the banks that are used.",
-            ),
-            (
-                32 // len({(lane // wide * row + lane % wide) % 32 for lane in range(32)}),
-                "You share 32 lanes evenly among the banks that are used. Which one is asked most?",
-            ),
-            (
-                max(1, math.gcd(row, 32) * wide // 32),
-                "You go on from the rule for one column. Which lanes meet in a bank here?",
-            ),
+            (32 // wide if row % 32 == 0 else 1, "You say 1 unless 32 divides `row`. Which other rows meet in a bank?"),
+            (len(banks), "You count the banks that are used."),
+            (32 // len(banks), "You share 32 lanes evenly among the banks that are used. Which one is asked most?"),
+            (max(1, one * wide // 32), rule),
+            (max(1, one // wide), rule),
+            (-(-(32 // wide * row) // 32), "You count all words from the first row to the last. Which are read?"),
             (32 // wide, "That is the number of rows. Which of them begin in the same bank?"),
         )
         if g.predict(answer, (row, wide), truth, says, known=known):

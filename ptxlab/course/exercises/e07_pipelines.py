@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import re
 from typing import Any
 
 import numpy as np
@@ -120,12 +122,23 @@ def _expected(x: Any, tiles: int, threads: int) -> Any:
     return x.reshape(tiles, threads, 4).sum(axis=2)[:, ::-1].reshape(-1)
 
 
+def _wait_signs(ptx: str, found: Any) -> str:
+    """What a finding says of a thread that waits for its copies, and reads another's."""
+    waits = re.search(r"cp\.async\.wait_(group +0|all)", ptx)
+    if waits and "reads memory to which a cp.async" in str(found) and found.first.thread != found.second.thread:
+        other = f"Thread {found.second.thread[0]}"
+        return f"{other} waits for its own copies. What must come between its wait and another's read of them?"
+    return ""
+
+
 def _pipe(g: Grading, answer: Any, warps: int, tiles: int, **options: Any) -> tuple[Run | None, bool]:
     """Runs an answer on whole tiles; the run and whether y is right."""
     threads = 32 * warps
     x = g.rng.integers(-50, 50, tiles * threads * 4).astype(np.float32)
     y = np.full(tiles * threads, np.nan, np.float32)
-    run = g.launch(answer, 1, threads, x, y, tiles, build={"W": warps}, orders=True, **options)
+    kernel = g.build(answer, W=warps)
+    signs = functools.partial(_wait_signs, str(getattr(kernel, "ptx", "")))
+    run = kernel and g.launch(kernel, 1, threads, x, y, tiles, orders=True, signs=signs, **options)
     if run is None:
         return None, False
     right = _expected(x, tiles, threads)
@@ -224,6 +237,16 @@ Fix it, and keep one barrier per round.
 )
 
 
+def _size_signs(found: Any) -> str:
+    """What a fault says of the size of a chunk's source."""
+    past = re.search(r"elements (\d+) to \d+ of 'x', which has (\d+)", str(found))
+    if "the source size goes from 0 to 16" in str(found):
+        return "A chunk has 16 bytes, and `size` says more. How many of them lie before the end of `x`?"
+    if past and int(past[1]) > int(past[2]):
+        return f"That chunk begins at number {past[1]}, behind all {past[2]}. What is n less that, in a u32?"
+    return ""
+
+
 def _tail(g: Grading, answer: Any) -> None:
     def draw(rng: np.random.Generator) -> tuple[int, int]:
         return int(rng.choice([1, 2])), int(rng.integers(1, 900))
@@ -233,7 +256,7 @@ def _tail(g: Grading, answer: Any) -> None:
         tiles = -(-n // (4 * threads))
         x = g.rng.integers(1, 50, n).astype(np.float32)
         y = np.full(tiles * threads, np.nan, np.float32)
-        run = g.launch(answer, 1, threads, x, y, n, build={"W": warps}, orders=True)
+        run = g.launch(answer, 1, threads, x, y, n, build={"W": warps}, orders=True, signs=_size_signs)
         if run is None:
             continue
         whole = np.zeros(tiles * threads * 4, np.float32)

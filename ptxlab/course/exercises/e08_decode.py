@@ -96,7 +96,9 @@ def _maximum(g: Grading, answer: Any) -> None:
             f"{n} numbers, the largest is x[{best}] = {x[best]:.4g}, which lane {best % 32} has read. "
             f"Lane {lane} stored {y[lane]:.4g}."
         ]
-        if y[lane] == own and wrong:
+        if wrong and y[lane] < x.min():
+            says.append("No number of x is so small. Does an exchange keep the larger of two, or their sum?")
+        elif y[lane] == own and wrong:
             says.append(
                 f"That is the largest of its own numbers {lane}, {lane + 32}, ...: it has heard from no other lane."
             )
@@ -105,8 +107,6 @@ def _maximum(g: Grading, answer: Any) -> None:
         elif y[lane] in x and wrong:
             at = int(np.flatnonzero(x == y[lane])[0])
             says.append(f"That is x[{at}], so lane {lane} has heard from lane {at % 32} and not of x[{best}].")
-        if wrong and y[lane] < x.min():
-            says.append("No number of x is so small. What does an exchange do with its two numbers?")
         if y[lane] >= 0:
             says.append("All numbers are below 0, so it did not come from x: what did the running maximum begin with?")
         if g.part(f"every lane has the maximum of {n} numbers", not wrong, says):
@@ -163,14 +163,14 @@ before it and after it. (`k.max(a, b)` is one `max` instruction, and works lane 
 def _dots(q: Any, key: Any) -> Known:
     """What the usual mistakes make of the scores."""
     lane, n = np.arange(32)[:, None], np.arange(len(q) // 32)
-    rows, across, near = (at.reshape(-1) for at in (lane * len(n) + n, lane + 32 * n, lane + n))
+    rows, across, one, few = (at.reshape(-1) for at in (lane * len(n) + n, lane + 32 * n, lane + n, lane + len(n) * n))
     q, key = q.astype(float), key.astype(float)
     both, share = "Both loads must name the same element.", (q[across] * key[:, across]).reshape(len(key), 32, -1)
     return (
         (key[:, across] @ q[rows], f"Element 1 of the query was multiplied by element 32 of the key. {both}"),
         (key[:, rows] @ q[across], f"Element 1 of the key was multiplied by element 32 of the query. {both}"),
-        (key[:, near] @ q[near], f"Elements {len(n) - 1} to 31 count {len(n)} times, and those from {31 + len(n)} on "
-         "never. How far does a lane go in one step?"),
+        *((key[:, near] @ q[near], f"Some elements count several times, and those from {near.max() + 1} on never. How "
+           "far does a lane go in one step?") for near in (one, few)),
         (share.sum(axis=2)[:, 0], "What came out is lane 0's share of the sum. Who adds those of the other lanes?"),
     )  # fmt: skip
 

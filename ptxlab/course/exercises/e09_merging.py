@@ -33,6 +33,7 @@ def _share(g: Grading, answer: Any) -> None:
             f"{truth:.4g}. The log-sum-exps were {lse[0][0]:.4g} and {lse[1][0]:.4g}."
         )
         with np.errstate(all="ignore"):
+            product = m1 * l1 / (m1 * l1 + m2 * l2) if l1 and l2 else truth
             away, two = np.exp(np.float64(m2 - m1)), np.exp2(np.float64(m2 - m1))
             known = (
                 (l1 / (l1 + l2), "You compare the sums as they stand, each under its own maximum."),
@@ -40,6 +41,7 @@ def _share(g: Grading, answer: Any) -> None:
                 (1 - truth, "That is the share of the second part."),
                 (l1 / (l1 + l2 * two), "You take powers of 2. In which units are maxima?"),
                 (1 / (1 + away), "You compare the maxima alone. What do the sums say?"),
+                (product, "A sum is multiplied by its maximum there. A maximum is an exponent."),
                 (l1 / (l1 + l2 / away), "The difference of the maxima is the other way round."),
             )
         g.predict(answer, (m1, l1, m2, l2), truth, says, rtol=1e-4, known=known)
@@ -96,8 +98,9 @@ def _empty(g: Grading, answer: Any) -> None:
         want_o, want_lse = reference.merge_states(o1.astype(float), lse1.astype(float), o2.astype(float), lse2)
         some = ~(np.isneginf(lse1) & np.isneginf(lse2))
         # What has keys first: a kernel that stores nothing but 0 and -inf has not understood row 3.
-        right = g.close(f"all other outputs, D = {dim}", o, want_o, rtol=1e-4, only=some[:, None])
         top = np.maximum(lse1, lse2).astype(float)
+        lost = np.where(top[:, None] < -88, 0, want_o), "Both weights of row 5 are 0. From what were they measured?"
+        right = g.close(f"all other outputs, D = {dim}", o, want_o, rtol=1e-4, only=some[:, None], known=(lost,))
         sums = functools.partial(log_sums, top, np.exp(lse1 - top) + np.exp(lse2 - top))
         right &= g.close(f"all other log-sum-exps, D = {dim}", lse, want_lse, rtol=1e-5, only=some, known=sums)
         if not right:
@@ -352,11 +355,12 @@ def _weighed(lse: Any, o: Any) -> Known:
 
 
 def _many(g: Grading, answer: Any) -> None:
-    def draw(rng: np.random.Generator) -> tuple[int, int, int, int]:
-        return int(rng.integers(1, 12)), int(rng.integers(1, 4)), 64, 3
+    def draw(rng: np.random.Generator) -> tuple[int, int, int, int, int]:
+        return int(rng.integers(1, 12)), int(rng.integers(1, 4)), 64, 3, int(rng.choice((0, -300)))
 
-    for parts, rows, dim, sigma in g.vary(((4, 2, 32, 3),), hidden=draw, edges=((3, 2, 64, 90), (1, 1, 32, 3))):
-        lse = (sigma * g.rng.standard_normal((parts, rows))).astype(np.float32)
+    edges = ((3, 2, 64, 90, 0), (1, 1, 32, 3, -200))
+    for parts, rows, dim, sigma, mean in g.vary(((4, 2, 32, 3, 0),), hidden=draw, edges=edges):
+        lse = (sigma * g.rng.standard_normal((parts, rows)) + mean).astype(np.float32)
         o = g.rng.standard_normal((parts, rows, dim)).astype(np.float32)
         gone = g.rng.random((parts, rows)) < 0.3
         gone[-1] = False  # each row has a key somewhere
@@ -371,7 +375,9 @@ def _many(g: Grading, answer: Any) -> None:
         want = (weights[..., None] * o).sum(axis=0) / weights.sum(axis=0)[:, None]
         want_lse = top + np.log(weights.sum(axis=0))
         lost = bool(gone[0, 0]) and not np.isfinite(merged).all()
-        says, known = "Part 0 of row 0 is without keys." if lost else "", functools.partial(_weighed, lse, o)
+        says, far = "Part 0 of row 0 is without keys." if lost else "", not np.isfinite(merged).any() and mean < -100
+        zero = f"All log-sum-exps are near {mean}, and every weight is 0. From what were they measured?"
+        known = ((far, zero), *_weighed(lse, o))
         if g.close(f"{parts} parts, {rows} rows: o", merged, want, rtol=1e-4, atol=1e-5, says=says, known=known):
             sums, case = functools.partial(log_sums, top, weights.sum(axis=0)), f"{parts} parts, {rows} rows: lse"
             g.close(case, merged_lse, want_lse, rtol=1e-4, atol=1e-5, known=sums)

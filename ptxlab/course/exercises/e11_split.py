@@ -38,30 +38,22 @@ def _part(g: Grading, answer: Any) -> None:
         sizes = [int(found[2 * s + 1] - found[2 * s]) for s in range(splits)]
         says = f"In a run, the {splits} parts of {keys} keys had {', '.join(map(str, sizes))} keys."
         up, down = -(-keys // splits), keys // splits
+        cut, first = "Yours reaches past the last key. Where must it be cut?", split * up
+        spread = "You spread the keys that are left over. Here all parts but the last have one size."
+        last = split * down, keys if split == splits - 1 else split * down + down
         known = (
-            ((split * up, split * up + up), "Yours reaches past the last key. Where must it be cut?"),
-            (
-                (min(split * up, keys), min(split * up, keys) + up),
-                "Yours reaches past the last key. Where must it be cut?",
-            ),
+            ((first, first + up), cut),
+            ((min(first, keys), min(first, keys) + up), cut),
             ((truth[0], truth[1] - truth[0]), "You say where it begins and how many keys it has. Where does it end?"),
             (
                 truth if truth[0] < truth[1] else (0, 0),
-                "Right, but for parts without keys: they begin and end behind the last key.",
+                "Right, but for parts without keys: where do they begin and end?",
             ),
-            (
-                (keys * split // splits, keys * (split + 1) // splits),
-                "You spread the keys that are left over. Here all parts but the last have one size.",
-            ),
+            ((keys * split // splits, keys * (split + 1) // splits), spread),
+            (tuple(s * down + min(s, keys % splits) for s in (split, split + 1)), spread),
             ((split * down, split * down + down), "You round the size down. Who has the last keys?"),
-            (
-                (split * up, min(split * up + up, keys)),
-                "Yours begins past the last key. Where does a part without keys begin?",
-            ),
-            (
-                (split * down + min(split, keys % splits), (split + 1) * down + min(split + 1, keys % splits)),
-                "You spread the keys that are left over. Here all parts but the last have one size.",
-            ),
+            (last, "You round the size down, so the last part has the rest. Here it is the shortest."),
+            ((first, min(first + up, keys)), "Yours begins past the last key. Where does a part without keys begin?"),
         )
         g.predict(answer, (keys, splits, split), truth, says, known=known)
     g.note("Rounded up, and cut off at the end: every key has one owner, and late parts may be empty.")
@@ -227,17 +219,21 @@ def _partial(g: Grading, rows: int, splits: int, dim: int, sigma: float) -> tupl
 def _merged(partial: Any) -> Known:
     """What the usual mistakes make of the merge."""
     x, m, l = partial[..., :-2].astype(float), partial[..., -2].astype(float), partial[..., -1].astype(float)
-    away = m - m.max(axis=1, keepdims=True)
+    top = m.max(axis=1, keepdims=True)
+    own = np.exp(m - top)[:, None, np.arange(x.shape[2]) % x.shape[1]]  # thread d's
+    away, f, m, l = (w[..., None] for w in (m - top, np.exp(l - top), m, l))
     e, one, two = np.exp(away), np.ones_like(m), np.exp2(away)
-    return [((rows[..., None] * x).sum(axis=1) / (sums * l).sum(axis=1)[:, None], says) for rows, sums, says in (
-        (one, one, "The sums were added as if all maxima were the same. In which units is each of them?"),
-        (two, two, "What came out weighs the parts with powers of 2. Their maxima are in natural units, and `exp2` "
+    return [((rows * x).sum(axis=1) / sums.sum(axis=1), says) for rows, sums, says in (
+        (one, l, "The sums were added as if all maxima were the same. In which units is each of them?"),
+        (two, two * l, "What came out weighs the parts with powers of 2. Their maxima are in natural units, and `exp2` "
          "takes which?"),
-        (e, one, "The rows of the parts are scaled and their sums are not. In which units is each `l`?"),
-        (one, e, "The sums are scaled and the rows are not. In which units is each row?"),
-        (e * l, e, "What came out weighs each part by its `l` once more, as 09-share did. Are these parts divided "
+        (e, l, "The rows of the parts are scaled and their sums are not. In which units is each `l`?"),
+        (one, e * l, "The sums are scaled and the rows are not. In which units is each row?"),
+        (e * l, e * l, "What came out weighs each part by its `l` once more, as 09-share did. Are these parts divided "
          "already?"),
-        (1 / e, 1 / e, "The part with the smallest maximum weighs most. Which way round is the difference?"),
+        (1 / e, l / e, "The part with the smallest maximum weighs most. Which way round is the difference?"),
+        (own, own * l, "Thread d multiplies all parts by one factor, that of part d. Which does a part need?"),
+        (f, f * m, "Maximum and sum of a part have changed places. In which order do they lie?"),
     )]  # fmt: skip
 
 

@@ -14,6 +14,15 @@ from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
 
 
+def _others(head: Any, heads: int, heads_kv: int) -> list[tuple[Any, str]]:
+    """The KV heads that the usual mistakes read, for a query head or several."""
+    return [
+        (head % heads_kv, "You deal heads out one by one. Which heads are neighbours in a group?"),
+        (head // heads_kv, "You divide by the number of KV heads. How many heads has a group?"),
+        (head % (heads // heads_kv), "You say which head of its group it is. Which group is that?"),
+    ]
+
+
 def _head(g: Grading, answer: Any) -> None:
     def draw(rng: np.random.Generator) -> tuple[int, int, int]:
         heads_kv, group = int(rng.integers(2, 6)), int(rng.integers(2, 6))
@@ -29,12 +38,7 @@ def _head(g: Grading, answer: Any) -> None:
             f"A run of `decode` in which all values of KV head h are h: query head {head} got {truth}. "
             f"All {heads} heads together got {[round(float(x)) for x in out.o[0, :, 0]]}."
         )
-        known = (
-            (head % heads_kv, "You deal heads out one by one. Which heads are neighbours in a group?"),
-            (head // heads_kv, "You divide by the number of KV heads. How many heads has a group?"),
-            (head % (heads // heads_kv), "You say which head of its group it is. Which group is that?"),
-        )
-        g.predict(answer, (head, heads, heads_kv), truth, says, known=known)
+        g.predict(answer, (head, heads, heads_kv), truth, says, known=_others(head, heads, heads_kv))
     g.note("Neighbouring query heads share: a group is a run of heads, not every n-th one.")
 
 
@@ -169,26 +173,23 @@ def _modulo(g: Grading, answer: Any) -> None:
         heads_kv = int(rng.integers(2, 5))
         return heads_kv * int(rng.integers(2, 5)), heads_kv, int(rng.integers(1, 20)), 2
 
-    shown = ((4, 4, 8, 2), (4, 1, 8, 2), (8, 2, 8, 2))
-    for heads, heads_kv, n, sigma in g.vary(shown, hidden=draw, edges=((6, 3, 5, 90),)):
+    shown = ((6, 3, 5, 90), (4, 4, 8, 2), (4, 1, 8, 2), (8, 2, 8, 2))
+    for heads, heads_kv, n, sigma in g.vary(shown, hidden=draw):
         q, key, value, want = _inputs(g, heads, heads_kv, n, sigma)
         o = np.full_like(q, np.nan)
         run = g.launch(answer, heads, 32, q, key, value, o, heads, heads_kv, n, 32**-0.5)
         if run is None:
             continue
 
-        size, alone = (
-            heads // heads_kv,
-            [
-                reference.attention(q[None, :, None], key[None, [h]], value[None, [h]]).o[0, :, 0]
-                for h in range(heads_kv)
-            ],
-        )
+        size, rows = heads // heads_kv, q[None, :, None]
+        alone = [reference.attention(rows, key[None, [h]], value[None, [h]]).o[0, :, 0] for h in range(heads_kv)]
+        known = [(np.array([alone[min(h, heads_kv - 1)][head] for head, h in enumerate(which)]), why)
+                 for which, why in _others(np.arange(heads), heads, heads_kv)]  # fmt: skip
         near = [[bool(np.allclose(o[head], one[head], rtol=1e-3, atol=1e-4)) for one in alone] for head in range(heads)]
         lost = [(head, row.index(True)) for head, row in enumerate(near) if any(row) and not row[head // size]]
         says = [f"Query head {head} read the keys of KV head {h}; its group is that of KV head {head // size}."
                 for head, h in lost[:1]] or f"{heads} query heads, {heads_kv} KV heads: groups of {size}."  # fmt: skip
-        g.close(f"{heads} heads on {heads_kv}", o, want, rtol=1e-3, atol=1e-4, says=says)
+        g.close(f"{heads} heads on {heads_kv}", o, want, rtol=1e-3, atol=1e-4, says=says, known=known)
     g.note("With as many KV heads as query heads, or with a single one, the mistake was invisible.")
 
 

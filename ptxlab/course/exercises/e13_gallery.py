@@ -91,6 +91,7 @@ def _dropped(g: Grading, answer: Any) -> None:
         known = (
             (list(range(keys - tile, keys)), "You leave out a whole tile. How many whole tiles does it do?"),
             ([keys - whole] if keys > whole else [], "You say how many keys are missing. Which ones?"),
+            (list(range(whole + 1, keys)), f"Whole tiles end before key {whole}. Who looks at that one?"),
             (list(range(whole)), "You name the keys that it looks at."),
         )
         g.predict(answer, (keys, tile), truth, says, known=known)
@@ -266,6 +267,12 @@ def _digits(g: Grading, answer: Any) -> None:
         known = (
             (m + l, "What came out is m + l. In which units is it?"),
             ((m + l) / np.log(2.0), "What came out is (m + l) / ln 2. Which of the two units is larger?"),
+            (
+                (m + l) * np.uint64(0x3F317218 << 32).view(float),
+                "The literal is an f32's bits and zeros. Is it a number near 0.69?",
+            ),
+            ((m + l) * 0.6931472, "The sum has 64 bits, and the literal is right in seven digits."),
+            (np.add(m, l, dtype="f4") * np.log([2.0]), "The literal is right. Which instructions round to an f32?"),
             (m + l * np.log(2.0), "The logarithm is in natural units there, and m is not."),
             ((m + m) * np.log(2.0), "What came out is 2 m ln 2. Where is l?"),
         )

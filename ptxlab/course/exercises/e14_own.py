@@ -107,6 +107,7 @@ def _summed(x: Any, w: Any) -> Known:
         (exchanged(own, every, np.add, "down"), "Only column 0 of each 32 is right: lane 0 alone has the whole sum."),
         (exchanged(own, every, np.add, "up"), "Now only lane 31 has the whole sum: each lane hears from lanes below "
          "it. In which exchange do both sides hear?"),
+        (exchanged(own, every, np.add, "idx"), "All lanes hear lane 16, then lane 8, ... Whom should each hear?"),
         (exchanged(own, every[1:], np.add),
          "Two groups of 16 lanes have two different sums. Which distance joins them?"),
         (own.sum(axis=1, keepdims=True) * np.full(32, n),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import re
 from typing import Any
 
 import numpy as np
@@ -225,6 +227,15 @@ def byte_of(row, column, swizzle):
 )
 
 
+def _fields(ptx: str, swizzle: int, found: Any) -> str:
+    """What a finding is the sign of, if the fields that the PTX writes into a descriptor are wrong."""
+    strides = {int(n, 0) >> 32 & 0x3FFF for n in re.findall(r"or\.b64 .*, (\w+);", ptx) if n[0].isdigit()}
+    if strides == {swizzle // 16}:
+        return "The stride is that of one row there. From which row to which does the field go?"
+    field = "stride" if strides == {8 * swizzle} else "" if re.search(r"(shr|div)\.\w+ ", ptx) else "start"
+    return field and f"The {field} is in bytes there. In which unit does it count?"
+
+
 def _descriptor(g: Grading, answer: Any) -> None:
     def hidden(r: np.random.Generator) -> tuple[int, int]:
         return int(r.choice((32, 64, 128))), 8 * int(r.integers(1, 17))
@@ -233,8 +244,9 @@ def _descriptor(g: Grading, answer: Any) -> None:
         depth = swizzle // 2
         q, key = (g.rng.integers(-3, 4, (rows, depth)).astype(np.float16) for rows in (64, keys))
         s = np.full((128, keys // 2), np.nan, np.float32)
-        run = g.launch(answer, 1, 128, q, key, s, build={"swizzle": swizzle, "keys": keys}, device="step")
-        if run is None:
+        kernel = g.build(answer, swizzle=swizzle, keys=keys)
+        signs = functools.partial(_fields, str(getattr(kernel, "ptx", "")), swizzle)
+        if kernel is None or g.launch(kernel, 1, 128, q, key, s, device="step", signs=signs) is None:
             continue
         found = s.reshape(4, 8, 4, keys // 8, 2, 2).transpose(0, 4, 1, 3, 2, 5).reshape(64, keys)
         right = q.astype(np.float32) @ key.astype(np.float32).T
@@ -321,11 +333,16 @@ Write `describe`: the 64 bits that say where a K-major tile lies. It must work f
 
 
 def _fence(g: Grading, answer: Any) -> None:
+    def signs(found: Any) -> str:
+        if "by the async proxy" not in str(found) or "fence.proxy.async" not in str(getattr(answer, "ptx", answer)):
+            return ""
+        return "The thread that stored these bytes executed no fence after its store. Whose stores does a fence order?"
+
     for tiles in g.vary((1, 3), hidden=lambda r: int(r.integers(2, 12))):
         q = g.rng.integers(-3, 4, (64, 64)).astype(np.float16)
         key = g.rng.integers(-3, 4, (tiles, 16, 64)).astype(np.float16)
         s = np.full((tiles, 128, 8), np.nan, np.float32)
-        run = g.launch(answer, 1, 128, q, key, s, tiles, counters=True, orders=True)
+        run = g.launch(answer, 1, 128, q, key, s, tiles, counters=True, orders=True, signs=signs)
         if run is None:
             continue
         found = s.reshape(tiles, 4, 8, 4, 2, 2, 2).transpose(0, 1, 5, 2, 4, 3, 6).reshape(tiles, 64, 16)

@@ -42,8 +42,11 @@ def _points(g: Grading, answer: Any) -> None:
         shapes = [Shape(64 * (n + 1)) for n in range(lengths)]
         truth = len(list(points(chosen, grid, shapes, _HOW, Refusals())))
         sums = sum(lengths * sum(len(values) for n, values in grid.items() if n in names) for names in takes)
+        unused = lengths * sum(not set(names) & set(grid) for names in takes)
         known = (
             (truth // lengths, "You count one shape."),
+            (truth // lengths + lengths, "You add the number of shapes. How often is each combination measured?"),
+            (truth - unused, "A kernel that takes none of the parameters counts 0 there. How often is it measured?"),
             (
                 lengths * int(np.prod([len(v) for names in takes for n, v in grid.items() if n in names])),
                 "You multiply the kernels' points. Each kernel is measured by itself.",
@@ -185,10 +188,14 @@ def _shortest(g: Grading, answer: Any) -> None:
 
     edges = ((80, 100), (50, 100), (1, 1), (70, 100), (66, 100), (79, 100))
     for blocks, processors in g.vary(((8, 108), (60, 108), (100, 108)), hidden, 8, edges=edges):
-        shares = [blocks * s / processors / max(1, -(-blocks * s // processors)) for s in (1, 2, 3)]
+        most = min(LONGEST // 64, 2 * processors // blocks)
+        shares = [blocks * s / processors / max(1, -(-blocks * s // processors)) for s in range(1, max(3, most) + 1)]
         says = f"{blocks} blocks on {processors} multiprocessors: with 1, 2 and 3 parts "
-        says += f"{', '.join(f'{share:.0%}' for share in shares)} of them are busy."
-        g.predict(answer, (blocks, processors), _shortest_of(blocks, processors), says)
+        says += f"{', '.join(f'{share:.0%}' for share in shares[:3])} of them are busy."
+        best = next(s for s, share in enumerate(shares, 1) if share >= 0.95 * max(shares[:most]))
+        told = "That is the length with the best share. From which length on is a cache split at all?"
+        known = ((64 * best if best > 1 and blocks < 0.8 * processors else 0, told),)
+        g.predict(answer, (blocks, processors), _shortest_of(blocks, processors), says, known=known)
     g.note("Few blocks gain from the first cut. A grid that is half full needs three parts, and so a longer cache.")
 
 

@@ -42,6 +42,7 @@ def _sectors(g: Grading, answer: Any) -> None:
             (4 * stride, "You count as if each of the sectors from the first to the last were touched."),
             (31 * stride * 4 // 32 + 1, "You count all sectors from the first to the last. Which are touched?"),
             (32 if stride > 7 else 4, "You know two cases. How many sectors are touched between them?"),
+            (4 if stride == 1 else 32, "You know two cases. How many sectors are touched between them?"),
             (min(32, stride), "You count the stride. How many different sectors do 32 addresses touch?"),
             (len({lane * stride // 16 for lane in range(32)}), "A sector has 32 bytes. Yours has 64."),
         )
@@ -103,6 +104,8 @@ def _loads(g: Grading, answer: Any) -> None:
             (-(-columns * passes // 32), "You round up once. How many loads does each pass take?"),
             (passes + columns // 32, "You add the passes. How often is the row read?"),
             (-(-columns // 32), "You count one pass."),
+            (passes * (columns // 32), "You leave out the load of which some lanes are past the end."),
+            (passes * (columns // 32 + 1), "You add a round where the row ends with a whole one."),
         )
         g.predict(answer, (columns, passes), _loads_of(columns, passes), says, known=known)
     g.note("The softmax in CUDA C++ reads a row three times; in Triton the row stays in registers and is read once.")

@@ -149,6 +149,8 @@ def _alibi(g: Grading, answer: Any) -> None:
                 lambda s, b, h, q, kv, slopes: s + slopes[h] * kv,
             "The score is multiplied there. A penalty is added.":
                 lambda s, b, h, q, kv, slopes: s * slopes[h] * (kv - q),
+            "The penalty is a factor of the score there. A penalty is added.":
+                lambda s, b, h, q, kv, slopes: s * (1 - slopes[h] * (q - kv)),
             "The scale of the scores is there twice, or the slope is scaled: the score comes scaled already.":
                 lambda s, b, h, q, kv, slopes: s + slopes[h] * (kv - q) * 0.25,
             "All heads have one slope there.": lambda s, b, h, q, kv, slopes: s + slopes[0] * (kv - q),
@@ -204,7 +206,7 @@ def _capped(tiles: list[Array], values: list[Array], cap: float, how: str = "") 
         s = s if how == "weights" else bend.get(how, soft)(s)
         new = max(m, s.max())
         weights = np.exp(soft(s - new) if how == "weights" else s - new)
-        rescale = 1.0 if how == "rescale" else np.exp(m - new)
+        rescale = 1.0 if how == "rescale" else np.exp(m - (max(m, scores.max()) if how == "early" else new))
         l, acc, m = l * rescale + weights.sum(), acc * rescale + weights @ value, new
     return acc / l, float(m + np.log(l))
 
@@ -222,6 +224,7 @@ def _softcap(g: Grading, answer: Any) -> None:
         "cap": "The scores end between -1 and 1: tanh is there, and the factor before it is not.",
         "inner": "tanh takes the score itself there. By what is it to be divided before?",
         "rescale": "Neither the sum nor the output is rescaled when the maximum grows.",
+        "early": "The factor of the rescale comes from scores that are not capped. Which maximum is it of?",
         "clip": "The scores are cut at the cap. A soft cap bends all of them a little, by tanh.",
         "weights": "What is capped there is the distance from the maximum: the scores themselves are to be capped.",
     }
@@ -314,6 +317,8 @@ def _sinks(g: Grading, answer: Any) -> None:
         known = [
             (_with_sink(scores, values, sink, parts)[0], "Every part counts the sink, and the merge adds them up."),
             (_with_sink(scores, values, sink, 0)[0], "The sink is in no part's sum."),
+            (_with_sink(np.append(scores, [0] * (parts - 1)), np.pad(values, ((0, parts - 1), (0, 0))), sink)[0],
+             "The sink is in one part, and the others begin with a weight of exp(0). What are m and l of no key?"),
             (_with_sink(scores, values, 0.0)[0], "The sink counts as exp(0) there. What is its score?"),
             (_with_sink(scores, values, sink, 1, 1.0)[0], "The sink has a value there. It only takes weight from the "
              "others."),
@@ -399,6 +404,8 @@ def _documents(g: Grading, answer: Any) -> None:
                 lambda b, h, q, kv, ids, shared: (ids[q] == ids[kv]) & (kv < shared) & (kv <= q),
             "The first rows see shared keys that come after their own.":
                 lambda b, h, q, kv, ids, shared: ((ids[q] == ids[kv]) & (kv <= q)) | (kv < shared),
+            "`==` comes last there: `&` and `|` bind more tightly. What is compared with what?":
+                lambda b, h, q, kv, ids, shared: (kv <= q) & ids[q] == ids[kv] | (kv < shared),
             f"{shared + 1} keys are shared there, and {shared} should be.":
                 lambda b, h, q, kv, ids, shared: ((ids[q] == ids[kv]) | (kv <= shared)) & (kv <= q),
         }  # fmt: skip

@@ -16,7 +16,7 @@ SETUP = 'SHAPE = "m16n16k16"'
 """What the notebook has defined when the exercises come."""
 
 
-def _pieces(x: Any, offset: int, stride: int, count: int) -> Any:
+def pieces(x: Any, offset: int, stride: int, count: int) -> Any:
     """`count` pieces of 16 x 16 that begin `offset` elements apart, with rows `stride` apart; 0 past the end of x."""
     flat = np.zeros(offset * count + 16 * stride + 16, np.float32)
     flat[: x.size] = x.reshape(-1)[: flat.size]
@@ -41,9 +41,9 @@ def _deeper(a: Any, b: Any, K: int) -> Iterator[tuple[Any, str]]:
         ("Each step took the first 16 rows of B. Where does the piece of a step begin?", "right", 0, 16),
     ):
         used = right | {where: (right[where][0], offset, stride)}
-        left, below = (_pieces(*used[side], count) for side in ("left", "right"))
+        left, below = (pieces(*used[side], count) for side in ("left", "right"))
         yield sum(x @ y for x, y in zip(left, below, strict=True)), told
-    whole = [x @ y for x, y in zip(_pieces(*right["left"], count), _pieces(*right["right"], count), strict=True)]
+    whole = [x @ y for x, y in zip(pieces(*right["left"], count), pieces(*right["right"], count), strict=True)]
     yield whole[0], f"What came out is the product for K = 16: {counted(count, 'piece')} are to be added up."
     yield whole[-1], f"What came out is the product of the last pieces alone, of {count}. Which sum do they add to?"
 

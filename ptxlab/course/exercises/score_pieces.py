@@ -19,7 +19,9 @@ def _piece(g: Grading, answer: Any) -> None:
             continue
         assert run.counters is not None
         if not np.array_equal(s, q @ key.T):
-            g.equal(f"right for D = {D}", s, q @ key.T, run=run)
+            moved = (q @ key.T).reshape(32, 4, 8).swapaxes(1, 2).reshape(32, 32)
+            told = "The scores are right and lie in other columns: of which keys are they, and where is each stored?"
+            g.equal(f"right for D = {D}", s, q @ key.T, run=run, known=((moved, told),))
             continue
         fma = 32 * 32 * D // 32
         loads = [line for line in run.counters.by_line.values() if line.opcode.startswith("ld.shared")]
