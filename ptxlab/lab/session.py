@@ -317,7 +317,7 @@ class Session:
                 yield "status", {"state": "running", "text": "recording the softmax"}
             with self._running.watched(seq, says):
                 found = kept("state", view, lambda: explorer_views.state(version, view, ran))
-                was = before and kept.get(("state", replace(before.key, row=view.row, head=view.head)))
+                was = kept.get(("state", replace(before.key, row=view.row, head=view.head))) if before else None
                 yield "state", found and {**found, "before": explorer_views.state_before(found, was)}
         except (PtxlabError, Unconfirmed) as stopped:  # the machine code can be shown all the same
             fault = stopped
