@@ -35,8 +35,9 @@ SAYS = {
         "warps ran here makes it come after the wgmma.wait_group for that product; let the readers arrive at an "
         "mbarrier after their wait, and let that thread wait for it",
     "copy: the source is overwritten":
-        "a thread overwrites memory that a cp.async in flight reads: it must wait first, by cp.async.wait_group or "
-        "wait_all, or for the mbarrier that the copies arrive at",
+        "a thread overwrites memory that a cp.async in flight reads: it must come after cp.async.wait_group or "
+        "wait_all of the thread that copies and, in another one, a barrier, or a wait for the mbarrier that the "
+        "copies arrive at",
     "bulk copy: what was sent is loaded":
         "a thread reads what a bulk copy is still moving: the access must come after "
         "cp.async.bulk.commit_group and wait_group "

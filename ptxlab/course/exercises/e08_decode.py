@@ -238,7 +238,7 @@ def _empty(g: Grading, answer: Any) -> None:
     def draw(rng: np.random.Generator) -> tuple[tuple[int, ...], int]:
         return tuple(int(n) for n in rng.permutation([0, int(rng.integers(1, 30)), 1, 0])), 2
 
-    for lengths, sigma in g.vary((((5, 0, 12), 2),), hidden=draw, edges=(((0, 9), 90),)):
+    for lengths, sigma in g.vary((((5, 0, 12), 2),), hidden=draw, edges=(((0, 9), 90), ((1, 0), 2))):
         batch, most, dim = len(lengths), 32, 64
         q = sigma * g.rng.standard_normal((batch, dim)).astype(np.float32)
         key, value = (g.rng.standard_normal((batch, most, dim)).astype(np.float32) for _ in range(2))
@@ -255,6 +255,10 @@ def _empty(g: Grading, answer: Any) -> None:
         # What has keys first: a kernel that stores nothing but 0 and -inf has not understood those without.
         if not g.close(f"lengths {lengths}: the output", o, exact_o, rtol=1e-3, atol=1e-4, only=full[:, None]):
             continue
+        ones = np.array(lengths) == 1
+        if ones.any():
+            says = "The weight of an only key is 1, so O is its value. What else is in the sum that it is divided by?"
+            g.close(f"lengths {lengths}: one key", o, value[:, 0], says=says, rtol=3e-7, atol=0, only=ones[:, None])
         g.part(
             f"lengths {lengths}: without keys O = 0",
             bool((o[~full] == 0).all()),

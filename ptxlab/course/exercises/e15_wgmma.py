@@ -336,7 +336,7 @@ def _fence(g: Grading, answer: Any) -> None:
     def signs(found: Any) -> str:
         if "by the async proxy" not in str(found) or "fence.proxy.async" not in str(getattr(answer, "ptx", answer)):
             return ""
-        return "The thread that stored these bytes executed no fence after its store. Whose stores does a fence order?"
+        return "No fence is on the way from this store, over the barrier, to the wgmma. Who has stored, and when?"
 
     for tiles in g.vary((1, 3), hidden=lambda r: int(r.integers(2, 12))):
         q = g.rng.integers(-3, 4, (64, 64)).astype(np.float16)

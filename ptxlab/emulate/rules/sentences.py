@@ -280,8 +280,9 @@ def _asynchronous(
         return said
     return (
         f"a {'bulk copy' if copies else 'thread'} {touches} memory "
-        f"{'that a cp.async in flight reads' if there else 'to which a cp.async is in flight'}: it must wait "
-        f"first, by {words['copy_wait']}, or for the mbarrier that the copies arrive at"
+        f"{'that a cp.async in flight reads' if there else 'to which a cp.async is in flight'}: it must come after "
+        f"{words['copy_wait']} of the thread that copies and, in another one, a barrier, or a wait for the mbarrier "
+        "that the copies arrive at"
     )
 
 
