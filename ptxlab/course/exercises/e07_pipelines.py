@@ -262,13 +262,17 @@ def _tail(g: Grading, answer: Any) -> None:
         whole = np.zeros(tiles * threads * 4, np.float32)
         whole[:n] = x
         says = f"{n} numbers: the last chunk of 16 bytes holds {(n - 1) % 4 + 1} of them, the rest should be zeros."
-        few = np.where(np.arange(whole.size) % 4, 0, whole).astype(np.float32)
+        in_chunk = np.clip(n - 4 * np.arange(whole.size // 4), 0, 4)[:, None]  # numbers, taken for bytes
+        few = np.where(np.arange(16) < in_chunk, whole.view(np.uint8).reshape(-1, 16), 0).astype(np.uint8)
         known = (
             (
                 _expected(whole * (np.arange(whole.size) // 4 < n // 4), tiles, threads),
                 "The chunk that is not full did not come. How many bytes has it?",
             ),
-            (_expected(few, tiles, threads), "Of each chunk only the first number came. In which units is `size`?"),
+            (
+                _expected(few.ravel().view(np.float32), tiles, threads),
+                "Of each chunk only the first number came. In which units is `size`?",
+            ),
         )
         g.equal(f"{n} numbers, {warps} warps", y, _expected(whole, tiles, threads), says=says, known=known)
     g.note("Nothing past the end was read, and zeros took its place.")
